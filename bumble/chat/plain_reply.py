@@ -31,7 +31,7 @@ from bumble.chat.reply_writer import (
     WrittenReply,
 )
 from bumble.chat.speech_filter import TASKS, AnswerFilter, SentenceFilter
-from bumble.fallback import notices, quotes, sayings, templates
+from bumble.fallback import notices, quotes, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
 from bumble.guard import claims, values
@@ -235,7 +235,7 @@ def _answered(
     runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome, voice: ReplyStream
 ) -> CodeReply | None:
     """Return what answers a message, or a sentence of one; None: the model has said it."""
-    may_draft = sayings.may_draft(runtime, turn.reading.language)
+    may_draft = runtime.abilities.tier("talk", turn.reading.language) != "none"
     if may_draft and turn.reading.said.has("remind"):
         turn = _with_purpose(runtime, turn, outcome)
     reply = _known(runtime, turn, template)

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from bumble.chat import able_reply, commit, plain_reply, route
 from bumble.chat.reply_writer import Heard, Moment, ReplyStream, ReplyWriter, Turn
 from bumble.errors import UsageError
-from bumble.fallback import sayings
 from bumble.llm.protocol import Request
 from bumble.prompt.system import Stable
 from bumble.recall import survey
@@ -35,7 +34,7 @@ from bumble.text import tokens
 
 def writer_of(runtime: Runtime, language: str) -> ReplyWriter:
     """Return who writes replies in a language; asked once a turn, and carried in it."""
-    return able_reply if sayings.for_talk(runtime, language) is None else plain_reply
+    return able_reply if runtime.abilities.tier("talk", language) == "write" else plain_reply
 
 
 def refuse_too_long(runtime: Runtime, session: Session, person: str, text: str) -> None:

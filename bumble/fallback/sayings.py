@@ -113,18 +113,6 @@ def lived(episode: Episode, language: str) -> str:
     return f"{day}: {episodes.link(episode, '../')}"
 
 
-def for_talk(runtime: Runtime, language: str) -> templates.Templates | None:
-    """Return the wordings of a talk in a language; None where the model writes its replies."""
-    if runtime.abilities.tier("talk", language) == "write":
-        return None
-    return templates.load(language)
-
-
-def may_draft(runtime: Runtime, language: str) -> bool:
-    """Whether the model may draft replies in a language, which are checked before they are said."""
-    return runtime.abilities.tier("talk", language) != "none"
-
-
 def sayings(
     runtime: Runtime,
     session: Session,

@@ -16,7 +16,6 @@ from bumble.cli.command import AsOption, group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
 from bumble.errors import RecordMissingError
-from bumble.fallback import sayings
 from bumble.recall import whole_record
 from bumble.records.base import Provenance
 from bumble.records.provenance import withheld
@@ -163,7 +162,7 @@ def route(
         config, now = runtime.config, runtime.now()
         before = spoken.by_person(runtime.entity, config.language, opened.owner_id, now)
         language = languages.spoken([message], before) or before
-        able = sayings.for_talk(runtime, language) is None
+        able = runtime.abilities.tier("talk", language) == "write"
         decision = router.by_form(message) if able else router.PLAIN
     data: dict[str, Any] = {
         "profile": decision.profile,

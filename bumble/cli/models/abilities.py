@@ -219,11 +219,9 @@ def say_once(
     """
     if chosen is None or chosen.script is not None or runtime.abilities.writes_all("talk"):
         return
-    from bumble.fallback import sayings  # which read vectors
-
     code = spoken.language(runtime, session, person)
     said = {code, ANY} & opened.config.llm.abilities.talk.keys()  # whoever said so knows
-    if said or sayings.for_talk(runtime, code) is None:
+    if said or runtime.abilities.tier("talk", code) == "write":
         return
     kept = opened.cached(NOTICES)
     seen = kept if isinstance(kept, list) else []  # damaged: it is said again

@@ -14,7 +14,7 @@ from bumble.cli import newborn, opening, output, setting_files
 from bumble.cli.models import weights
 from bumble.entity import config, installation, settings
 from bumble.errors import FolderUnwritableError, UserError
-from bumble.fallback import notices, sayings
+from bumble.fallback import notices
 from bumble.files import disk
 from bumble.records import relationships, session_files
 from bumble.text import words
@@ -34,7 +34,7 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
     before = sum(message.role == "user" for message in talk.session.messages)
     if not talk.runtime.writes or talk.person.trust != "owner" or before > notices.MOST_BEFORE:
         return
-    able = sayings.for_talk(talk.runtime, words.language(text)) is None
+    able = talk.runtime.abilities.tier("talk", words.language(text)) == "write"
     if able and not is_first(talk.opened):
         return
     # without a model that writes it reads the message anyway, and may have to be fetched for that
