@@ -15,7 +15,6 @@ from pydantic import Field
 
 from bumble.bridges.exports.memories import quotation
 from bumble.entity import secrets
-from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
     RecordInvalidError,
     RecordMissingError,
@@ -244,7 +243,8 @@ class Desk(Struct, frozen=True):
         change = knowledge.plan_set(
             book, name, text, why, by_entity=True, provenance=self._origin()
         )
-        self._apply("mcp remember", change)
+        if change is not None:
+            self.runtime.apply_one("mcp remember", change)
         return {"changed": change is not None, "id": name, "trust": TRUST}
 
     def remind(self, text: ReminderText, at: ReminderTime) -> dict[str, Any]:
@@ -260,7 +260,7 @@ class Desk(Struct, frozen=True):
             deliver=reminders.SESSION,
             provenance=self._origin(),
         )
-        self._apply(
+        self.runtime.apply_one(
             "mcp remind", reminders.REMINDER.plan_new(reminder, shorten(one_line(text), 50))
         )
         return {"changed": True, "id": reminder.id, "at": base.stamp(due), "trust": TRUST}
@@ -273,12 +273,6 @@ class Desk(Struct, frozen=True):
 
     def _origin(self) -> base.Provenance:
         return base.Provenance(by=BY, trust=TRUST, audience=self.readers)
-
-    def _apply(self, title: str, change: Change | None) -> None:
-        """Write a change; in a git folder it becomes a commit. No trust is renewed by it."""
-        if change is None:
-            return
-        self.runtime.apply(ChangeSet(f"{title}: {change.why}", (change,)))
 
 
 def _told(data: dict[str, Any]) -> dict[str, Any]:

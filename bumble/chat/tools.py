@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.chat import deep_recall, tool_list, workspace
 from bumble.entity import secrets
-from bumble.entity.changes import Change, ChangeSet
+from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
@@ -73,12 +73,6 @@ class ToolContext(Struct, frozen=True):
     def cache(self) -> deep_recall.ToolCache:
         place = self.entity.private / "cache" / deep_recall.FOLDER
         return deep_recall.ToolCache(place, writes=self.runtime.writes)
-
-    def apply(self, change: Change) -> None:
-        """Write a file of the workspace at once: the next tool may need it."""
-        if not self.runtime.writes:
-            raise RefusedError("nothing may be written now")
-        self.runtime.apply(ChangeSet(f"{self.purpose}: {change.why}", (change,)))
 
 
 def context_of(
@@ -416,7 +410,8 @@ def _read_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 def _write_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
     path, text = arguments["path"], arguments["text"]
-    context.apply(workspace.plan_write(context.entity, path, text, context.provenance))
+    change = workspace.plan_write(context.entity, path, text, context.provenance)
+    context.runtime.apply_one(context.purpose, change)  # at once: the next tool may need it
     return Result(f"written: workspace/{path}")
 
 

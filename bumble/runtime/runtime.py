@@ -15,7 +15,7 @@ from bumble.entity import commits, review_branch
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError
+from bumble.errors import RecordInvalidError, RefusedError
 from bumble.llm import ledger
 from bumble.llm.protocol import Model, Tool
 from bumble.models.tiers import ABLE, Abilities
@@ -140,6 +140,16 @@ class Runtime(Struct, frozen=True):
         cleared = review_queue.cleared(change_set, self.entity.root)
         write = review_queue.propose if self.holds_back(cleared) else commits.apply
         return write(self.entity.root, cleared, policy, timeout_seconds=timeout)
+
+    def apply_one(self, title: str, change: Change) -> None:
+        """Write one change, whose reason ends the title; see `apply`.
+
+        Raises:
+            RefusedError: If nothing may be written.
+        """
+        if not self.writes:
+            raise RefusedError("nothing may be written now")
+        self.apply(ChangeSet(f"{title}: {change.why}", (change,)))
 
     def holds_back(self, change_set: ChangeSet) -> bool:
         """Whether a change set waits for the owner's word, instead of being written."""

@@ -15,7 +15,6 @@ from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import AsOption, DryRunOption, LimitOption, YesOption, reads, writes
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
-from bumble.entity.changes import ChangeSet
 from bumble.index.search import Hit
 from bumble.recall.deep_recall import Scope
 from bumble.records import topics
@@ -256,7 +255,7 @@ def deep_recall(
         asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
         change = asked.plan() if os.access(opened.root, os.W_OK) else None
         if change is not None and not dry_run:
-            runtime.apply(ChangeSet(f"deep-recall: {change.why}", (change,)))
+            runtime.apply_one("deep-recall", change)
         shown = writing.shown_change(opened, change) if change is not None and dry_run else None
         limits = asdict(runtime.config.recall.deep)
         data = {
