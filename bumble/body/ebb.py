@@ -43,7 +43,6 @@ class BodyTag(Struct, frozen=True):
 
     bars: Mapping[str, int]  # percent by bar
     mood: str  # one of EMOTIONS
-    affects: tuple[str, ...]  # slugs, the strongest first
 
 
 def loudness(soma: Soma) -> float:
@@ -140,11 +139,10 @@ def episode_tag(soma: Soma) -> str:
     return f"{tag} affects={','.join(named)}" if named else tag
 
 
-def parse_tag(tag: str) -> BodyTag:
-    """Read an episode's tag back; a leading `soma:` and words it does not know are passed over.
+def parse_tag(tag: str) -> BodyTag | None:
+    """Read bars and mood of an episode's tag back; None for what is no tag.
 
-    Raises:
-        ValueError: If a bar or the mood is missing or out of range.
+    A leading `soma:` and words it does not know are passed over.
     """
     words = tag.removeprefix("soma:").split()
     pairs = dict(word.split("=", 1) for word in words if "=" in word)
@@ -152,11 +150,10 @@ def parse_tag(tag: str) -> BodyTag:
     for name in BAR_NAMES:
         match = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
         if match is None or int(match[1]) > bars_module.FULL:
-            raise ValueError(f"the soma tag has no percentage for {name}")
+            return None
         levels[name] = int(match[1])
-    if pairs.get("mood") not in EMOTIONS:
-        raise ValueError("the soma tag has no mood")
-    return BodyTag(levels, pairs["mood"], tuple(filter(None, pairs.get("affects", "").split(","))))
+    named = pairs.get("mood")
+    return BodyTag(levels, named) if named in EMOTIONS else None
 
 
 def reflection_line(soma: Soma) -> str:

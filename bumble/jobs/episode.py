@@ -263,16 +263,9 @@ def _tag(messages: Sequence[sessions.Message]) -> str:
     """Return how the body was at the end, as the last message that says so has it."""
     for message in reversed(messages):
         tag = message.extra.get("soma")
-        if isinstance(tag, str) and _parsed(tag):
+        if isinstance(tag, str) and ebb.parse_tag(tag):
             return tag
     return ""
-
-
-def _parsed(tag: str) -> ebb.BodyTag | None:
-    try:
-        return ebb.parse_tag(tag)
-    except ValueError:
-        return None
 
 
 def _imprints(
@@ -293,7 +286,7 @@ def _imprints(
 
 
 def _mood(runtime: Runtime, at: datetime, tag: str) -> tuple[episodes.Imprint, ...]:
-    parsed = _parsed(tag)
+    parsed = ebb.parse_tag(tag)
     if parsed is None:
         return ()
     levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}

@@ -86,25 +86,23 @@ def test_a_tag_is_short_and_reads_back(state: Soma) -> None:
     tag = ebb.episode_tag(state)
     assert len(tag) <= 220
     found = ebb.parse_tag(f"soma: {tag}")
+    assert found
     assert found.bars == {name: round(state.bars.value(name)) for name in BAR_NAMES}
     assert found.mood == affects.mood(state.bars).name
-    names = [affect.name for affect in state.affects]
-    assert list(found.affects) == names[: len(found.affects)]
 
 
 WHOLE = "social=85% curiosity=74% creative=40% tension=15% comfort=71% mood=content"
 
 
 @pytest.mark.parametrize(
-    ("tag", "problem"),
+    "tag",
     [
-        ("", "social"),
-        (WHOLE.replace("curiosity=74% ", ""), "curiosity"),
-        (WHOLE.replace("74%", "174%"), "curiosity"),
-        (WHOLE.replace("74%", "much"), "curiosity"),
-        (WHOLE.replace("mood=content", "mood=giddy"), "mood"),
+        "",
+        WHOLE.replace("curiosity=74% ", ""),
+        WHOLE.replace("74%", "174%"),
+        WHOLE.replace("74%", "much"),
+        WHOLE.replace("mood=content", "mood=giddy"),
     ],
 )
-def test_a_broken_tag_is_refused(tag: str, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        ebb.parse_tag(tag)
+def test_a_broken_tag_is_none(tag: str) -> None:
+    assert ebb.parse_tag(tag) is None

@@ -90,7 +90,8 @@ def test_an_episode_says_all_that_it_should(ada: Entity) -> None:
     assert one.provenance.model == "scripted"
     assert one.provenance.sources == (session.id, *(each.id for each in session.messages))
     assert (one.provenance.trust, one.provenance.audience) == ("entity", ("sam",))
-    assert ebb.parse_tag(one.soma).mood == "curious"
+    tag = ebb.parse_tag(one.soma)
+    assert tag and tag.mood == "curious"
     assert one.soma == TAG
     assert waits(runtime) == {}
 

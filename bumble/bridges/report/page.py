@@ -76,7 +76,7 @@ def body_of(
         history: Of its file.
         now: As it is at present.
     """
-    tags = [(entry.at, tag) for entry in episodes if (tag := _tag(entry.record.soma))]
+    tags = [(entry.at, tag) for entry in episodes if (tag := ebb.parse_tag(entry.record.soma))]
     tagged = (BodyMoment(at, tag.bars) for at, tag in tags)
     moments = sorted((*tagged, *history, *((now,) if now else ())), key=lambda each: each.at)
     moods = Counter(tag.mood for _, tag in tags)
@@ -85,13 +85,6 @@ def body_of(
         return BodyOverTime(feelings=feelings)
     lines = tuple(_line(name, moments) for name in BAR_NAMES)
     return BodyOverTime(lines, moments[0].at, moments[-1].at, feelings, tuple(moods.most_common()))
-
-
-def _tag(text: str) -> ebb.BodyTag | None:
-    try:
-        return ebb.parse_tag(text) if text else None
-    except ValueError:
-        return None
 
 
 def history(root: Path, zone: tzinfo) -> list[BodyMoment]:
