@@ -237,22 +237,8 @@ def read(path: Path, *, most: int | None = None) -> bytes:
         UnsafePathError: If the path leads out of an enclosed folder.
         OSError: If there is no such file, it is no plain file, or the system refuses.
     """
-    descriptor = open_descriptor(path, os.O_RDONLY)
-    try:
-        status = _check_plain(descriptor, path)
-        return _read(descriptor, status.st_size + 1, most=most)
-    finally:
-        os.close(descriptor)
-
-
-def _read(descriptor: int, size: int, *, most: int | None = None) -> bytes:
-    """Read an open file that is one byte smaller than `size`, or has grown since."""
-    size = size if most is None else min(size, most)
-    parts = []
-    while size > 0 and (part := os.read(descriptor, size)):
-        parts.append(part)
-        size = max(size - len(part), 1) if most is None else size - len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    with reading(path) as stream:
+        return stream.read(-1 if most is None else most)
 
 
 def _check_plain(descriptor: int, path: Path) -> os.stat_result:
