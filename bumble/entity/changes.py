@@ -7,9 +7,9 @@ makes of the record's two files, `companions` says. Knows nothing of what the fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ from bumble.entity import companions, write_ahead
 from bumble.entity.write_ahead import FOLDER, IntentStep, Leftovers, leftovers, stray_files
 from bumble.errors import FileChangedError, RecordExistsError
 from bumble.files import disk
+
+if TYPE_CHECKING:
+    from bumble.entity.commits import Commits  # which writes change sets itself
 
 __all__ = [
     "FOLDER",
@@ -76,19 +79,6 @@ class Version(Struct, frozen=True):
     after: bytes | None
 
 
-class History(Protocol):
-    """What keeps earlier versions; told of a set before and after, while the lock is held."""
-
-    def settle(self) -> None:
-        """Put right what a kill left, before the files are looked at."""
-
-    def begin(self, change_set: ChangeSet, steps: Sequence[IntentStep]) -> None:
-        """Take note of what will be written; may refuse it."""
-
-    def end(self) -> None:
-        """Keep what was written."""
-
-
 def write(path: str, new: str, old: str | None, why: str) -> Change:
     """Plan to make a file (`old` None) or to replace the text that was read."""
     read = None if old is None else companions.digest(path, _encoded(old))
@@ -114,9 +104,17 @@ def apply(
     change_set: ChangeSet,
     *,
     timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS,
-    history: History | None = None,
+    history: Commits | None = None,
+    before: Callable[[], None] = lambda: None,
 ) -> list[Path]:
     """Write a change set, all of it or nothing.
+
+    Args:
+        root: Of the entity.
+        change_set: The changes.
+        timeout_seconds: How long to wait for another process that writes.
+        history: What keeps earlier versions; told of the set before and after.
+        before: Called before anything is written, with the lock held; may refuse the set.
 
     Returns:
         The files that were written or removed; one whose bytes already were as wanted is left out.
@@ -138,8 +136,10 @@ def apply(
         if history is not None:
             history.settle()
         planned = _plan(root, change_set.changes)
-        if history is not None and planned:
-            history.begin(change_set, [step for step, _ in planned])
+        if planned:
+            before()
+            if history is not None:
+                history.begin(change_set, [step for step, _ in planned])
         if len(planned) == 1:  # a rename is all or nothing by itself
             write_ahead.replace_one(root, *planned[0])
         elif planned:

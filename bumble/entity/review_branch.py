@@ -8,15 +8,13 @@ nothing else. Which proposals wait is not known here: `state.yaml` says so.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity import changes, commits, companions, git_operations, installation
-from bumble.entity.write_ahead import IntentStep
 from bumble.errors import ReviewError
 from bumble.files import git
 
@@ -27,34 +25,6 @@ MARK = "Made-here"  # the trailer that only this installation can write
 AS_IT_WAS = "as it was: what the next commit was planned on"
 MAIL = "bumble@localhost"  # of the entity, who proposes
 FILE_MODE = "100644"
-
-
-class Proposing(Struct):
-    """Has a branch made before a set is written, with the entity's lock held."""
-
-    make: Callable[[], None]
-    drop: Callable[[], None]
-    commits: changes.History | None  # what makes the commit of the set
-
-    def settle(self) -> None:
-        """Bring to an end what git was cut off in."""
-        if self.commits is not None:
-            self.commits.settle()
-
-    def begin(self, change_set: changes.ChangeSet, steps: Sequence[IntentStep]) -> None:
-        """Make the branch; a set that is refused then has none."""
-        self.make()
-        try:
-            if self.commits is not None:
-                self.commits.begin(change_set, steps)
-        except BaseException:
-            self.drop()
-            raise
-
-    def end(self) -> None:
-        """Commit what was written."""
-        if self.commits is not None:
-            self.commits.end()
 
 
 def place_of(root: Path, cycle: str, *, trusted: bool) -> git.Git:

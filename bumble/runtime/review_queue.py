@@ -84,14 +84,13 @@ def propose(
     name = f"{cycle.replace(' ', '-')}-{token_hex(4)}"
     held = tuple(change for change in change_set.changes if not stays(change.path))
     proposed = replace(change_set, changes=held)
-    proposing = review_branch.Proposing(
-        partial(_begin, root, place, name, proposed, policy),
-        partial(review_branch.drop, root, [name]),
-        commits.history(root, policy),
-    )
+    make = partial(_begin, root, place, name, proposed, policy)
+    made = commits.history(root, policy)
     noted = ChangeSet(f"{SECTION}: {name} waits", _noted(root, change_set, name, policy))
     try:
-        return changes.apply(root, noted, timeout_seconds=timeout_seconds, history=proposing)
+        return changes.apply(
+            root, noted, timeout_seconds=timeout_seconds, history=made, before=make
+        )
     except ChangeUnfinishedError:  # the next process will finish it
         raise
     except UserError:
