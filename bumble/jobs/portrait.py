@@ -611,13 +611,10 @@ def _talk(
 ) -> tuple[list[Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
     statements, lines = list[Message](), list[str]()
-    infos = [
-        info
-        for info in session_files.infos(runtime.entity.sessions)
-        if person.id in (info.by, *info.present)
-    ]
-    for info in reversed(session_files.by_recency(infos, runtime.now())):
-        session = session_files.find(runtime.entity.sessions, info.id)
+    folder, now = runtime.entity.sessions, runtime.now()
+    for session in session_files.latest(
+        folder, now, lambda info: person.id in (info.by, *info.present)
+    ):
         for message, turned_to in reversed(list(between(session.messages))):
             line = worded(runtime, message) if turned_to == person.id else ""
             if not line:

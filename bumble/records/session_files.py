@@ -7,7 +7,7 @@ models or prompts.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -164,6 +164,17 @@ def by_recency(infos: Iterable[SessionInfo], now: datetime) -> list[SessionInfo]
     return sorted(
         infos, key=lambda info: (not moments.is_ahead(info.last_at, now), info.last_at, info.id)
     )
+
+
+def latest(
+    folder: Path, now: datetime, fits: Callable[[SessionInfo], bool]
+) -> Iterator[sessions.Session]:
+    """Yield the sessions that were lived here and fit, the one that went on last first.
+
+    What can't be read is passed over.
+    """
+    fitting = by_recency(filter(fits, infos(folder)), now)
+    return talks(folder / info.id / sessions.FILE for info in reversed(fitting))
 
 
 def newest(

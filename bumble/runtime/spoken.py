@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bumble.entity.folder import Entity
@@ -111,30 +112,22 @@ def _texts(session: sessions.Session, person: str) -> list[str]:
 
 def _here(entity: Entity, session: sessions.Session, now: datetime) -> str:
     """Return what others last spoke: who is new most likely speaks the language of the house."""
-    others = [info for info in session_files.infos(entity.sessions) if info.id != session.id]
-    latest = next(reversed(session_files.by_recency(others, now)), None)
-    if latest is None:
-        return ""
-    with suppress(RecordInvalidError):
-        talk = session_files.find(entity.sessions, latest.id)
-        return languages.spoken(_texts(talk, latest.by))
-    return ""
+    others = session_files.latest(entity.sessions, now, lambda info: info.id != session.id)
+    talk = next(others, None)
+    return languages.spoken(_texts(talk, talk.by)) if talk else ""
 
 
 def _before(entity: Entity, person: str, now: datetime, *, not_session: str = "") -> str:
     """Return what somebody spoke until a session: in the last ones, else by a portrait."""
-    sessions = [
-        info
-        for info in session_files.infos(entity.sessions)
-        if info.id != not_session and person in (info.by, *info.present)
-    ]
-    newest_first = session_files.by_recency(sessions, now)[::-1]
+
+    def was_there(info: session_files.SessionInfo) -> bool:
+        return info.id != not_session and person in (info.by, *info.present)
+
     texts: list[str] = []
-    for latest in newest_first[:LATEST_TALKS]:
+    for talk in islice(session_files.latest(entity.sessions, now, was_there), LATEST_TALKS):
+        texts = _texts(talk, person) + texts
         if sum(map(len, texts)) >= ENOUGH_CHARS:
             break
-        with suppress(RecordInvalidError):  # `doctor` names it; a talk goes on
-            texts = _texts(session_files.find(entity.sessions, latest.id), person) + texts
     if heard := languages.spoken(texts):
         return heard
     record = _record(entity, person)
