@@ -8,9 +8,8 @@ all, is left out as a whole.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePosixPath
@@ -27,7 +26,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git
 from bumble.history import log
-from bumble.records import base, fields, kinds
+from bumble.records import base, fields, jsonl, kinds
 from bumble.records.kind import Kind, RecordView
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
@@ -274,19 +273,11 @@ def _transcript(data: bytes, moment: datetime) -> bytes | None:
     """Return the lines of a conversation up to a time; what is about a later message goes too."""
     lines, later = list[bytes](), set[str]()
     for line in data.splitlines(keepends=True):
-        entry = _entry(line)
+        entry = jsonl.loose(line)
         at = fields.moment(entry.get("at"))
         about = {str(entry.get(key, "")) for key in ("message", "first", "last")} - {""}
         if not entry or (at is not None and at > moment) or about & later:
             later.add(str(entry.get("id", "")))
             continue
         lines.append(line)
-    return b"".join(lines) if lines and _entry(lines[0]).get("type") == "session" else None
-
-
-def _entry(line: bytes) -> Mapping[str, object]:
-    with suppress(ValueError, RecursionError):
-        entry = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-        if isinstance(entry, dict):
-            return entry
-    return {}
+    return b"".join(lines) if lines and jsonl.loose(lines[0]).get("type") == "session" else None

@@ -9,9 +9,7 @@ have dealt with stays dealt with: an undo is no wish to have the same thing agai
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,7 +20,7 @@ from bumble.entity.commits import CYCLE, PendingCommit, Waiting
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
-from bumble.records import automations, reminders, sessions, state
+from bumble.records import automations, jsonl, reminders, sessions, state
 from bumble.records.session_files import HANDOVER
 
 UNDO = "undo"
@@ -112,12 +110,8 @@ def _is_said(commit: log.Commit, path: str) -> bool:
 def _adds_messages(version: Version) -> bool:
     if not version.path.endswith(sessions.FILE):
         return False
-    for line in (version.after or b"").removeprefix(version.before or b"").splitlines():
-        with suppress(ValueError, RecursionError):
-            data = json.loads(line)
-            if isinstance(data, dict) and data.get("type") == "message":
-                return True
-    return False
+    added = (version.after or b"").removeprefix(version.before or b"").splitlines()
+    return any(jsonl.loose(line).get("type") == "message" for line in added)
 
 
 def _left_alone(commit: log.Commit, path: str) -> str:

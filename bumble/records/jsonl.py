@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -60,6 +61,15 @@ def read(source: str) -> tuple[list[JsonLine], int | None]:
     if broken and source.endswith("\n"):  # a whole line, but not one of ours
         raise SourceError(broken[1], broken[0])
     return found, broken[0] if broken else None
+
+
+def loose(line: str | bytes) -> dict[str, Any]:
+    """Read the object of one line; an empty one where there is none."""
+    with suppress(ValueError, RecursionError):
+        data = json.loads(line)
+        if isinstance(data, dict):
+            return data
+    return {}
 
 
 def unique(lines: Iterable[JsonLine]) -> list[JsonLine]:

@@ -20,7 +20,7 @@ from bumble.entity import changes
 from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
-from bumble.records import base, sessions
+from bumble.records import base, jsonl, sessions
 from bumble.records.kind import Kind, RecordView, Told, whole_view
 from bumble.text import markdown, moments
 from bumble.text.printable import whole
@@ -91,10 +91,8 @@ def _backwards(data: bytes) -> Iterator[dict[str, Any]]:
     end = len(data)
     while end >= 0:
         start = data.rfind(b"\n", 0, end) + 1
-        with suppress(ValueError, RecursionError):
-            value = json.loads(data[start:end])
-            if isinstance(value, dict):
-                yield value
+        if value := jsonl.loose(data[start:end]):
+            yield value
         end = start - 1
 
 

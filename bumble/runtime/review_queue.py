@@ -19,7 +19,6 @@ far the cycle has come stays in the folder, so that nothing is asked for twice:
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -238,13 +237,8 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
     """Clear what the entity made of a conversation; what was said stands as it was."""
     lines = []
     for line in text.split("\n"):
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError):
-            data = None
-        new = data
-        if isinstance(data, dict) and data.get("type") not in _SAID:
-            new = each_text(data, clear)
+        data = jsonl.loose(line)
+        new = data if data.get("type") in _SAID else each_text(data, clear)
         lines.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
     return "\n".join(lines)
 
