@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -82,9 +83,9 @@ class Tidying(Struct, frozen=True):
 def parts() -> tuple[ConsolidationPart, ...]:
     """Return the work of a consolidation, in its order."""
     return (
-        ConsolidationPart("fading", faded, let_fade),
-        ConsolidationPart("beliefs", weak, archive),
-        ConsolidationPart("notes", check_notes, move_notes),
+        ConsolidationPart("fading", partial(_tidying, "fading", _fading), let_fade),
+        ConsolidationPart("beliefs", partial(_tidying, "belief", _put_away), archive),
+        ConsolidationPart("notes", partial(_tidying, "notes", _notes), move_notes),
         ConsolidationPart("portraits", portrait.check, portrait.run, MOST_REVIEWS),
         ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
         ConsolidationPart("musings", musings_due, musings.run, most=1, alone=False),
@@ -223,20 +224,18 @@ def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
 FADED, MATTERS = "it has faded", "it matters again"
 
 
-def _tidying(runtime: Runtime, kind: str, planned: Iterable[changes.Change]) -> Due[Tidying]:
+def _tidying(
+    kind: str, plan: Callable[[Runtime], Iterable[changes.Change]], runtime: Runtime
+) -> Due[Tidying]:
     """Find which of some changes were not proposed for review before."""
-    dealt = review_queue.dealt(runtime.entity.root)
+    dealt, planned = review_queue.dealt(runtime.entity.root), plan(runtime)
     marked = {one.path: review_queue.mark(kind, one.path, one.read or "") for one in planned}
     new = {path: mark for path, mark in marked.items() if mark not in dealt}
     return Due((), (Tidying(tuple(new), tuple(new.values())),) if new else ())
 
 
-def faded(runtime: Runtime) -> Due[Tidying]:
-    """Find what has faded, and what a person has since given more weight."""
-    return _tidying(runtime, "fading", _fading(runtime))
-
-
 def _fading(runtime: Runtime) -> Iterator[changes.Change]:
+    """Plan to mark what has faded, and what a person has since given more weight."""
     folder, at = runtime.entity.episodes, runtime.now()
     for episode in episodes.EPISODE.readable(folder):
         is_faint = significance_now(runtime, episode, at) < DORMANT_BELOW
@@ -264,11 +263,6 @@ def let_fade(runtime: Runtime, job: Tidying) -> JobResult:
     return JobResult(sentence, plan, (f"{sentence[:1].upper()}{sentence[1:]}.",), data)
 
 
-def weak(runtime: Runtime) -> Due[Tidying]:
-    """Find the beliefs of which hardly anything is left."""
-    return _tidying(runtime, "belief", _put_away(runtime))
-
-
 def archive(runtime: Runtime, job: Tidying) -> JobResult:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
     title = f"{words.counted(len(job.paths), 'belief')} archived"
@@ -281,18 +275,16 @@ def archive(runtime: Runtime, job: Tidying) -> JobResult:
 
 
 def _put_away(runtime: Runtime) -> Sequence[changes.Change]:
+    """Plan to put away the beliefs of which hardly anything is left."""
     return archive_check(beliefs.BELIEF.readable(runtime.entity.beliefs), runtime.now())
 
 
 # notes of the scratch pad
 
 
-def check_notes(runtime: Runtime) -> Due[Tidying]:
-    """Find whether there are notes to be moved."""
-    lines = working.scratch_lines(runtime.entity.root / working.SCRATCH_PATH)
-    mark = review_queue.mark("notes", *(line.source.rstrip("\r\n") for line in lines))
-    job = Tidying((working.SCRATCH_PATH,), (mark,))
-    return Due((), (job,) if lines else ())
+def _notes(runtime: Runtime) -> Sequence[changes.Change]:
+    """Plan what is left of the scratch pad once its notes are moved, if there are any."""
+    return plan_notes_moved(runtime, runtime.now())[:1]
 
 
 def move_notes(runtime: Runtime, _: Tidying) -> JobResult:

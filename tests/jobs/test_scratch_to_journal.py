@@ -16,6 +16,7 @@ from tests.support.living import NOON, ada, runtime_of
 
 SAMS = Provenance(by="chat", model="m", sources=("ses_1",), trust="owner", audience=("sam",))
 KIMS = Provenance(by="chat", model="m", sources=("ses_2",), trust="person", audience=("kim",))
+NOTES = next(part for part in consolidate.parts() if part.name == "notes")
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ def noted(entity: Entity) -> list[JournalEntry]:
 
 def moved(entity: Entity) -> None:
     runtime = runtime_of(entity)
-    for job in consolidate.check_notes(runtime).jobs:
-        apply(runtime, consolidate.move_notes(runtime, job))
+    for job in NOTES.check(runtime).jobs:
+        apply(runtime, NOTES.run(runtime, job))
 
 
 def test_notes_go_into_the_journal_word_for_word_with_where_they_come_from(folder: Entity) -> None:
@@ -72,7 +73,7 @@ def test_what_is_no_note_stays_and_nothing_is_done_twice(folder: Entity) -> None
     assert place.read_text() == "# Mine\n"
     assert {one.provenance.by for one in noted(folder)} == {"", "consolidate"}
     before = folder.journal.read_bytes()
-    assert not consolidate.check_notes(runtime_of(folder)).due
+    assert not NOTES.check(runtime_of(folder)).due
     moved(folder)
     assert folder.journal.read_bytes() == before
 
@@ -80,8 +81,8 @@ def test_what_is_no_note_stays_and_nothing_is_done_twice(folder: Entity) -> None
 def test_a_note_written_meanwhile_is_moved_too_or_stays_but_is_never_lost(folder: Entity) -> None:
     note(folder, "One.", SAMS)
     runtime = runtime_of(folder)
-    (job,) = consolidate.check_notes(runtime).jobs
-    outcome = consolidate.move_notes(runtime, job)
+    (job,) = NOTES.check(runtime).jobs
+    outcome = NOTES.run(runtime, job)
     note(folder, "Two.", SAMS)
     apply(runtime, outcome)
     assert [len(one.text.splitlines()) for one in noted(folder)] == [2]
