@@ -28,7 +28,6 @@ from bumble.prompt import compact, handover, preamble, system, transcript
 from bumble.recall import prompt_memories as memories
 from bumble.recall import survey
 from bumble.records import session_files
-from bumble.records.sessions import Session
 from bumble.runtime import body_state
 from bumble.runtime.runtime import ProfileName, Result, Runtime
 from bumble.text import tokens, words
@@ -50,14 +49,7 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
 
 
 def stable(
-    runtime: Runtime, session: Session, language: str, overview: str | None = None
-) -> system.Stable:
-    """Make the system prompt of a conversation from the files as they are."""
-    return stable_part(runtime, session.people, overview)
-
-
-def stable_part(
-    runtime: Runtime, readers: Sequence[str], overview: str | None = None
+    runtime: Runtime, readers: Sequence[str], language: str = "", overview: str | None = None
 ) -> system.Stable:
     """Make the system prompt of a talk with some people from the files as they are.
 
@@ -79,14 +71,6 @@ def stable_part(
     )
 
 
-def view(
-    runtime: Runtime, session: Session, stable: system.Stable, before: str = "", taken: int = 0
-) -> transcript.View:
-    """Return what of a conversation is shown, beside so many tokens that are taken."""
-    room = max(route.LEAST_HISTORY_TOKENS, route.history(runtime, stable) - taken)
-    return transcript.view(session, room, before=before)
-
-
 def recall(
     runtime: Runtime, heard: Heard, moment: Moment, reading: Reading, *, compacts: bool
 ) -> Recalled:
@@ -95,7 +79,7 @@ def recall(
     uses = compacts and reading.route.profile == "deliberate"
     others = tools.outside(runtime, session) if uses else None
     outside = others.offered(session.messages[-1].text) if others else ()
-    always = stable_part(runtime, session.people)
+    always = stable(runtime, session.people)
     system.say_unreadable(runtime, always.files)
     notes = []
     if compacts:
@@ -103,7 +87,7 @@ def recall(
         notes += [compacted.lines[0]] if compacted else []
     said = heard.message
     taken = tokens.estimate(heard.attached) if heard.attached else 0
-    seen = view(runtime, session, always, said.id, taken)
+    seen = route.view(runtime, session, always, said.id, taken)
     mood = moment.soma.mood.name
     found = memories.blocks(runtime, session, heard.who.id, mood, said.at, seen.unseen)
     if runtime.memory.unusable:

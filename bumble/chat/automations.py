@@ -130,7 +130,7 @@ def request_alone(
 ) -> Request:
     """Ask for what the entity does where nobody talks with it: thought about, with some tools."""
     profile = route.profile(runtime.config, route.AUTOMATION.profile, runtime.temperature)
-    stable = able_reply.stable_part(runtime, readers).text
+    stable = able_reply.stable(runtime, readers).text
     return Request(
         messages=(PromptMessage("system", stable), PromptMessage("user", asked)),
         purpose=purpose,

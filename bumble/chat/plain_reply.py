@@ -40,7 +40,6 @@ from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
-from bumble.prompt.transcript import View
 from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import rules
@@ -76,7 +75,7 @@ def has(language: str) -> bool:
 
 
 def stable(
-    runtime: Runtime, session: Session, language: str, overview: str | None = None
+    runtime: Runtime, readers: Sequence[str], language: str = "", overview: str | None = None
 ) -> Stable:
     """Make the short prompt from an entity's files as they are: no tools, no story."""
     entity, identity = runtime.entity, runtime.identity
@@ -95,15 +94,7 @@ def stable(
     (_, bare), *_ = page.turns(name=identity.name, **dict.fromkeys(parts, ""))
     blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
     examples = tuple(PromptMessage(role, text) for role, text in turns)
-    return Stable(text, blocks, own_files, examples=examples)
-
-
-def view(
-    runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
-) -> View:
-    """Return what of a conversation is shown, as plain speech."""
-    room = max(route.LEAST_HISTORY_TOKENS, route.history(runtime, stable) - taken)
-    return transcript.view(session, room, before=before, plain=True)
+    return Stable(text, blocks, own_files, examples=examples, plain=True)
 
 
 def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
@@ -179,11 +170,11 @@ def recall(
 ) -> Recalled:
     """Gather the short prompt and the conversation; memory is searched if it is to answer."""
     session = heard.session
-    always = stable(runtime, session, reading.language)
+    always = stable(runtime, session.people, reading.language)
     system.say_unreadable(runtime, always.files)
     if compacts:
         session, _ = compact.make_room(runtime, session, always.tokens)
-    return Recalled(session, always, view(runtime, session, always, heard.message.id))
+    return Recalled(session, always, route.view(runtime, session, always, heard.message.id))
 
 
 def compose(

@@ -5,7 +5,7 @@ Each value is frozen and made once, by the step that stands beside it: no later 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from typing import Protocol
@@ -158,17 +158,16 @@ class ReplyWriter(Protocol):
         """Write the reply, checked before any of it is said that may still be held back."""
 
     def stable(
-        self, runtime: Runtime, session: Session, language: str, overview: str | None
+        self,
+        runtime: Runtime,
+        readers: Sequence[str],
+        language: str = "",
+        overview: str | None = None,
     ) -> Stable:
-        """Make what every request of a conversation begins with.
+        """Make what every request of a talk with some people begins with, from the files.
 
         `overview`: of the topics, if it isn't that of the day.
         """
-
-    def view(
-        self, runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
-    ) -> View:
-        """Return what of a conversation is shown, beside so many tokens that are taken."""
 
 
 def origin_of(runtime: Runtime, heard: Heard) -> Provenance:

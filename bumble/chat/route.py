@@ -16,7 +16,10 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.entity.config import Config
 from bumble.llm.protocol import PromptMessage, Request
+from bumble.prompt import transcript
 from bumble.prompt.system import Stable
+from bumble.prompt.transcript import View
+from bumble.records.sessions import Session
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import stop_words, tokens
 
@@ -124,6 +127,14 @@ def history(runtime: Runtime, stable: Stable) -> int:
     """Return the tokens that stored history may take; the same for every profile."""
     room = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
     return max(LEAST_HISTORY_TOKENS, room - stable.tokens)
+
+
+def view(
+    runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
+) -> View:
+    """Return what of a conversation is shown, beside so many tokens that are taken."""
+    most = max(LEAST_HISTORY_TOKENS, history(runtime, stable) - taken)
+    return transcript.view(session, most, before=before, plain=stable.plain)
 
 
 def fitting(runtime: Runtime, request: Request) -> Request:

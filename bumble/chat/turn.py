@@ -93,7 +93,7 @@ def stable_of(
 ) -> Stable:
     """Make what the next turn of a conversation begins with; see `ReplyWriter.stable`."""
     code = spoken.language(runtime, session, person)
-    return writer_of(runtime, code).stable(runtime, session, code, overview)
+    return writer_of(runtime, code).stable(runtime, session.people, code, overview)
 
 
 def next_request(
@@ -104,9 +104,9 @@ def next_request(
     writer = writer_of(runtime, code)
     if writer is plain_reply:  # few of its turns ask the model
         return None
-    stable = writer.stable(runtime, session, code, overview)
+    stable = writer.stable(runtime, session.people, code, overview)
     return Request(
-        messages=(*stable.messages, *writer.view(runtime, session, stable).messages),
+        messages=(*stable.messages, *route.view(runtime, session, stable).messages),
         purpose="warm",
         max_tokens=1,
         cache_id=session.id,
@@ -117,7 +117,7 @@ def next_request(
 def stored_request(runtime: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     stable = turn.recalled.stable
-    seen = turn.writer.view(runtime, turn.session, stable)
+    seen = route.view(runtime, turn.session, stable)
     messages = (*stable.messages, *seen.messages)
     return replace(turn.composed.request, messages=messages, purpose="warm")
 

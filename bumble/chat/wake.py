@@ -426,7 +426,7 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
 def _request(runtime: Runtime, wake: Wake) -> Request:
     soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     # word what is in mind, as far as the person it thinks of may meet it
-    stable = able_reply.stable_part(runtime, wake.readers)
+    stable = able_reply.stable(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
         preamble.living_text(stable),

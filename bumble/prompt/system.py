@@ -117,6 +117,7 @@ class Stable(Struct, frozen=True):
     files: tuple[BootstrapFile, ...] = ()  # of the owner's, in it or missing
     skills: tuple[Block, ...] = ()  # their lines
     examples: tuple[PromptMessage, ...] = ()  # of how it answers, as turns before any conversation
+    plain: bool = False  # whether the conversation behind it is shown as plain speech
 
     @property
     def messages(self) -> tuple[PromptMessage, ...]:

@@ -16,7 +16,7 @@ MOST_TOKENS = 440  # estimated, which is more than it takes; the day and the mes
 
 def short(ada: Entity, language: str) -> Stable:
     talk = sessions.new("ses_1", NOON, "sam")
-    return plain_reply.stable(runtime_of(ada, ScriptedModel([])), talk, language)
+    return plain_reply.stable(runtime_of(ada, ScriptedModel([])), talk.people, language)
 
 
 @pytest.mark.parametrize("language", ["de", "en", "es", "fr", "it", "pt"])

@@ -126,7 +126,7 @@ def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
     assert the_story(ada).provenance.audience == ("sam",)
 
     def stable(*readers: str) -> str:
-        return able_reply.stable_part(runtime_of(ada), readers).text
+        return able_reply.stable(runtime_of(ada), readers).text
 
     assert "planted tomatoes, and a storm came.\n" in stable("sam")
     assert "ep_01" not in stable("sam")
