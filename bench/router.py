@@ -1,7 +1,8 @@
-"""What the router gets right by the form of a message, by language and side.
+"""What the router gets right by what the reader says, by language and side.
 
 A table is a folder with a file a language (`de.yaml`), or a file; each row has `text` and
-`profile`. Prints a table; `--wrong` lists what is wrong.
+`profile`. Prints a table; `--wrong` lists what is wrong. The reader's weights have to be here:
+`bumble model pull multilingual-e5-small`.
 
     uv run python bench/router.py [TABLE] [--wrong]
 """
@@ -13,9 +14,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import platformdirs
 from ruamel.yaml import YAML
 
 from bumble.chat import route
+from bumble.models.embed import reader
+from bumble.models.weights import catalog, embedders
 
 TABLE = Path(__file__).parent / "data" / "truth" / "router"
 SIDES = ("deliberate", "reflex")
@@ -34,10 +38,14 @@ def main() -> None:
     parser.add_argument("table", type=Path, nargs="?", default=TABLE)
     parser.add_argument("--wrong", action="store_true")
     arguments = parser.parse_args()
+    folder = platformdirs.user_cache_path("bumble") / "weights"
+    entry = catalog.load().entry("multilingual-e5-small")
+    reads = reader.over(embedders.open_embedder(folder, entry))
+    assert reads is not None
     right: Counter[tuple[str, str]] = Counter()
     total: Counter[tuple[str, str]] = Counter()
     for language, row in rows(arguments.table):
-        decision = route.by_form(row["text"])
+        decision = route.by_reading(row["text"], reads.read(row["text"]))
         for key in (language, "all"):
             total[key, row["profile"]] += 1
             right[key, row["profile"]] += decision.profile == row["profile"]

@@ -23,12 +23,6 @@ def test_in_doubt_it_is_thought_about_and_a_setting_of_earlier_is_said_to_be_gon
     assert "BUMBLE_COGNITION_ROUTER_CLASSIFIER: it is no setting any more: in doubt" in ran.err
 
 
-def test_a_model_that_may_not_write_is_not_left_to_think(run: Run) -> None:
-    script(run, {"abilities": {"talk": {"any": "choose"}}})
-    data = run.ok("route", LONG, "--json").data
-    assert data == {"profile": "reflex", "rule": "plain", "confidence": 1.0}
-
-
 @pytest.mark.parametrize(("words", "stdin"), [([""], ""), (["  "], ""), (["-"], "\n")])
 def test_an_empty_message_is_refused(run: Run, words: list[str], stdin: str) -> None:
     ran = run("route", *words, stdin=stdin)
