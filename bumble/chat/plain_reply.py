@@ -139,7 +139,7 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     is_wish = said.main == "remind" and "remind" not in none
     if is_wish and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
-    rest = [one for one in parts.values() if one.main not in ASKED]
+    rest = [one for part, one in parts.items() if part not in asking]
     does = {name for one in rest for name in TASKS if asks(one, name)}
     if does or not asking:
         own = {name: said.scores.get(name, -9.0) for name in (*none, *TASKS)}

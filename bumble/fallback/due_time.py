@@ -42,13 +42,16 @@ def time_of(
         at: The moment it was said, with its zone.
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
-    text, when = _apart(text, language), _apart(when, language)
+    text, marked = _apart(text, language), _apart(when, language)
+    when = marked
     # half a time is another one: each of its words has to be known
     strange = set(values.unread(when, language)) - _hours_of_words(language).keys()
     if templates.has(language):  # whose words for hours are all known: the reader took too much
         when = _within(when, strange)
         strange &= set(values.unread(when, language))
-    if strange or not when:
+    if strange:
+        when = _plainly(text, marked, language)
+    if not when:
         return None
     near, whole = values.read(when, language), values.read(text, language)
     lapse = _lapse(when, near, language)
@@ -84,6 +87,15 @@ def time_of(
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
+
+
+def _plainly(text: str, marked: str, language: str) -> str:
+    """Return a text without what was marked in it, if one day and one hour are named there."""
+    rest = text.replace(marked, " ")
+    read = values.read(rest, language)
+    days = (*read.times.weekdays, *read.times.dated, *read.times.offsets)
+    hours = [number for number in read.numbers if number.kind == "clock"]
+    return rest if len(days) == len(hours) == 1 else ""
 
 
 def repeats(when: str, language: str) -> bool:
@@ -200,7 +212,8 @@ def _hours(
 ) -> tuple[timedelta, ...]:
     """Return which hours of a day a time of day may be, likeliest first."""
     half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
-    early, late = timedelta(hours=float(half)), timedelta(hours=float(half) + NOON)
+    early = timedelta(minutes=round(half * 60))
+    late = early + timedelta(hours=NOON)
     if clock.value >= NOON or not LATE.isdisjoint(parts):
         return (late,)
     if "early" in parts or clock.word.startswith("0"):

@@ -1,0 +1,28 @@
+"""The time of a reminder, as the reader marks it and as it is said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bumble.fallback import due_time
+
+TUESDAY = datetime(2026, 12, 1, 19, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("said", ["7:20", "16:20", "8:50", "23:59"])
+def test_a_minute_is_the_one_that_was_said(said: str) -> None:
+    due = due_time.time_of(f"remind me tomorrow at {said}", f"tomorrow at {said}", "en", TUESDAY)
+    hour, minute = map(int, said.split(":"))
+    assert due == datetime(2026, 12, 2, hour, minute, tzinfo=UTC)
+
+
+def test_where_another_time_was_marked_the_plain_one_beside_it_counts() -> None:
+    text = (
+        "remind me thursday at 6pm to ring the skip people, i want one for the weekend after next"
+    )
+    due = due_time.time_of(text, "the weekend after next", "en", TUESDAY)
+    assert due == datetime(2026, 12, 3, 18, tzinfo=UTC)
+    two = "remind me thursday at 6pm or friday at 7pm, and the weekend after next"
+    assert due_time.time_of(two, "the weekend after next", "en", TUESDAY) is None
