@@ -45,10 +45,10 @@ def time_of(
     text, marked = _apart(text, language), _apart(when, language)
     when = marked
     # half a time is another one: each of its words has to be known
-    strange = set(values.unread(when, language)) - _hours_of_words(language).keys()
+    strange = _strange(when, language)
     if templates.has(language):  # whose words for hours are all known: the reader took too much
         when = _within(when, strange)
-        strange &= set(values.unread(when, language))
+        strange &= _strange(when, language)
     if strange:
         when = _plainly(text, marked, language)
     if not when:
@@ -98,6 +98,15 @@ def _plainly(text: str, marked: str, language: str) -> str:
     return rest if len(days) == len(hours) == 1 else ""
 
 
+def is_all(text: str, language: str) -> bool:
+    """Whether a text is nothing but a time: `on 20 December at ten in the morning`."""
+    return not _strange(_apart(text, language), language)
+
+
+def _strange(text: str, language: str) -> set[str]:
+    return set(values.unread(text, language)) - _hours_of_words(language).keys()
+
+
 def repeats(when: str, language: str) -> bool:
     """Whether a time comes again and again: `every Monday`."""
     return bool(_every(language).intersection(map(folded, _WORD.findall(when))))
@@ -112,14 +121,14 @@ def schedule(when: str, language: str, at: datetime) -> str:
 
     Of each day, of days of the week, or of one day of the month; without an hour at nine.
     """
-    every, hours = _every(language), _hours_of_words(language)
+    every = _every(language)
     terms, read = values.calendar_words(language), values.read(when, language)
     said = [folded(word) for word in _WORD.findall(when)]
     rest = " ".join(word for word in when.split() if folded(word) not in every)
     after = said[next(n for n, word in enumerate(said) if word in every) + 1 :]
     # every other day; articles are shorter
     other = any(word in stop_words.WORDS and len(word) > LEAST_LETTERS for word in after[:2])
-    strange = {*values.unread(rest, language)} - hours.keys()
+    strange = _strange(rest, language)
     counted = any(number.kind == "time" for number in read.numbers)
     if strange or counted or other or read.times.offsets:
         return ""

@@ -111,8 +111,7 @@ def read(runtime: Runtime, session: sessions.Session, message: sessions.Message)
         before = further
     begins = message in _own(session, message)[: MOST_BEFORE + 1]
     reading = reader.read(message.text, before.text if before else "", begins=begins)
-    # who tells something that is worth keeping answers no "when?"
-    named = reading.keep <= 0 and wish(runtime, session, message)
+    named = wish(runtime, session, message)
     if named and _names_time(message, reading, named):
         return replace(ANSWER, what=reader.read(named.message.text).what)
     return reading
@@ -142,6 +141,10 @@ def _names_time(message: sessions.Message, reading: MessageReading, named: Wish)
     Of a reminder that is set it says another, as who puts something right does.
     """
     text = message.text
+    language = words.language(named.message.text, text)
+    # who tells something that is worth keeping, not a time alone, answers no "when?"
+    if reading.keep > 0 and not due_time.is_all(text, language):
+        return False
     left = {*stop_words.telling_words(text.replace(reading.when, " ", 1))}
     left -= {*stop_words.telling_words(named.message.text)}
     is_wish = reading.scores.get("remind", FAR) >= SURE
@@ -149,7 +152,6 @@ def _names_time(message: sessions.Message, reading: MessageReading, named: Wish)
         return False
     if named.reminder and reading.main not in ("correct", "remind"):
         return False
-    language = words.language(named.message.text, text)
     at = due_time.time_of(text, text, language, message.at)
     return at is not None or bool(reading.when and not (named.reminder or is_wish))
 

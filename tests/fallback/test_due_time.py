@@ -26,3 +26,15 @@ def test_where_another_time_was_marked_the_plain_one_beside_it_counts() -> None:
     assert due == datetime(2026, 12, 3, 18, tzinfo=UTC)
     two = "remind me thursday at 6pm or friday at 7pm, and the weekend after next"
     assert due_time.time_of(two, "the weekend after next", "en", TUESDAY) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "is_all"),
+    [
+        ("On 20 December at ten in the morning.", "en", True),
+        ("am Dienstag um halb acht", "de", True),
+        ("ten people came on 20 December", "en", False),
+    ],
+)
+def test_a_text_may_be_nothing_but_a_time(text: str, language: str, is_all: bool) -> None:
+    assert due_time.is_all(text, language) is is_all
