@@ -147,7 +147,9 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
         scores |= {name: max(LEAST, said.scores.get(name, 0.0)) for name in does}
         return replace(whole, said=replace(said, scores={**said.scores, **scores}))
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
-    return replace(whole, said=asking[part], asked=tuple(asking.items()))
+    # who says who they are is greeted, whatever they ask for beside it
+    asked = {part: one for part, one in parts.items() if part in asking or one.introduced}
+    return replace(whole, said=asking[part], asked=tuple(asked.items()))
 
 
 def _when(whole: Reading, parts: Mapping[str, MessageReading]) -> str:
@@ -438,8 +440,11 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
 
 def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> WrittenReply:
     """Say what no model wrote, each thing once; it is no example of how to speak."""
-    lines = (line for reply in replies for line in reply.text.splitlines())
-    text = "\n".join(dict.fromkeys(lines))
+    lines: list[str] = []
+    for line in (line for reply in replies for line in reply.text.splitlines()):
+        if not any(line in other for other in lines):
+            lines.append(line)
+    text = "\n".join(lines)
     say(PAUSE + text if outcome.steps else text)  # behind what the model has said
     outcome.steps.append(LoopStep(text, (), ()))
     outcome.beside += [reply.plan for reply in replies if reply.plan]
