@@ -243,15 +243,17 @@ def _set(
     at, text, told = runtime.now(), heard.message.text, wish.message.text
     what = wish.reminder.text if wish.reminder else one_line(reading.said.what or told)
     named = values.read(text, reading.language)
-    if wish.reminder and not named.times.are_there:  # another hour of the same day
-        at = wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0)
+    is_lapse = due_time.lapse(text, named, reading.language) is not None
+    if wish.reminder and not (named.times.are_there or is_lapse):  # another hour of the same day
+        day = wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0)
+        at = max(at, day)
     due = due_time.time_of(text, text, reading.language, at)
     if due_time.repeats(text, reading.language):
         return _repeated(runtime, heard, reading, text, what, words, wish.reminder)
-    if due is None:
+    repeat = wish.reminder.repeat if wish.reminder else ""
+    if due is None or (repeat and (named.times.are_there or is_lapse)):
         return _how_to_set(what, words)
-    repeat = ""
-    if wish.reminder and wish.reminder.repeat:  # at another hour each time
+    if wish.reminder and repeat:  # at another hour each time
         repeat = f"{due.minute} {due.hour} {' '.join(wish.reminder.repeat.split()[2:])}"
         due = schedule.following(repeat, runtime.now(), runtime.zone)
     return _planned(runtime, heard, due, what, words, wish.reminder, repeat)

@@ -225,7 +225,7 @@ def _may_read(file: Path, readers: Sequence[str]) -> bool:
             return not inside or any(_may_read(one, readers) for one in inside)
         note = yaml_edit.parse_mapping(companions.of(Path(os.path.realpath(file)))[1])
         return base.may_read(base.provenance(note).audience, readers)
-    except (ValueError, OSError):  # nobody knows for whom it is
+    except (ValueError, OSError, UnsafePathError):  # nobody knows for whom it is
         return False
 
 
@@ -296,7 +296,7 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def plan_write(entity: Entity, path: str, text: str, origin: base.Provenance) -> Change:
-    """Plan to write a file; what it held goes to `.history/`.
+    """Plan to write a file; what it held goes to `.history/`, and for whom it is stays so.
 
     Args:
         entity: Whose.
@@ -305,7 +305,7 @@ def plan_write(entity: Entity, path: str, text: str, origin: base.Provenance) ->
         origin: Where that comes from, and who may meet it.
 
     Raises:
-        UsageError: If something else than a file is there, or one that is not for these people.
+        UsageError: If something else than a file is there, or one that is for other people.
         RefusedError: If git would take it for its own.
         UnsafePathError: If it leads out.
     """
@@ -326,9 +326,15 @@ def plan_write(entity: Entity, path: str, text: str, origin: base.Provenance) ->
         old = companions.read(entity.root, name)
     except OSError as error:
         raise UsageError(f"{path} can't be written: {error.strerror}") from error
-    if old is not None and not _may_read(file, origin.audience):
-        raise UsageError(f"{path} can't be written: the name is taken; choose another")
-    data = provenance.origin_comment(origin) + (text if text.endswith("\n") else f"{text}\n")
+    note = ""
+    if old is not None:
+        note = companions.of(Path(os.path.realpath(file)))[1]
+        told = base.provenance(yaml_edit.parse_mapping(note)).audience
+        if not _may_read(file, origin.audience) or (note and {*told} != {*origin.audience}):
+            raise UsageError(f"{path} can't be written: the name is taken; choose another")
+    # what a hand put there without a note is everybody's, and stays that
+    comment = provenance.origin_comment(origin) if note or old is None else ""
+    data = comment + (text if text.endswith("\n") else f"{text}\n")
     digest = companions.digest(name, old)
     return Change(name, f"write {path}", data.encode(errors="replace"), digest, keeps=True)
 

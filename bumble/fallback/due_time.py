@@ -54,9 +54,9 @@ def time_of(
     if not when:
         return None
     near, whole = values.read(when, language), values.read(text, language)
-    lapse = _lapse(when, near, language)
-    if lapse:
-        return at + lapse
+    ahead = lapse(when, near, language)
+    if ahead:
+        return at + ahead
     parts, named = _parts(text, language), _parts(when, language)
     named_hour = next(
         (each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None
@@ -128,9 +128,11 @@ def schedule(when: str, language: str, at: datetime) -> str:
     after = said[next(n for n, word in enumerate(said) if word in every) + 1 :]
     # every other day; articles are shorter
     other = any(word in stop_words.WORDS and len(word) > LEAST_LETTERS for word in after[:2])
-    strange = _strange(rest, language)
-    counted = any(number.kind == "time" for number in read.numbers)
-    if strange or counted or other or read.times.offsets:
+    told = (one for one in read.numbers if one.claimed and one.value not in read.times.ordinals)
+    counted = sum(1 for one in told if not one.ordinal) > 1
+    counted = counted or any(number.kind == "time" for number in read.numbers)
+    limited = read.times.offsets or read.times.dated or read.times.full_months
+    if _strange(rest, language) or counted or other or limited:
         return ""
     units = {terms.units[word] for word in said if terms.units.get(word, 0) >= 1}
     days = read.times.ordinals | {int(one.value) for one in read.numbers if one.ordinal}
@@ -179,7 +181,7 @@ def _parts(text: str, language: str) -> list[str]:
     return list(dict.fromkeys(filter(None, said)))
 
 
-def _lapse(text: str, read: values.ReadText, language: str) -> timedelta | None:
+def lapse(text: str, read: values.ReadText, language: str) -> timedelta | None:
     """Return the span of minutes or hours from now that a text names: `in half an hour`."""
     units = values.calendar_words(language).units
     spoken = [folded(word) for word in _WORD.findall(text)]
@@ -199,6 +201,8 @@ def _lapse(text: str, read: values.ReadText, language: str) -> timedelta | None:
 def _days(times: values.Times, at: datetime) -> list[date]:
     """Return the days ahead that times may name, the next first."""
     today = at.date()
+    if times.dated:  # the weekday that may stand beside a date is told by it
+        times = replace(times, weekdays=frozenset(), full_weekdays=frozenset())
     exact = {today + timedelta(days=first) for first, last in times.offsets if first == last >= 0}
     if not exact and (times.weekdays or times.dated or times.ordinals):
         week = timedelta(days=7 if times.next_week else 0)

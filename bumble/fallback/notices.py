@@ -128,11 +128,13 @@ def wish(runtime: Runtime, session: sessions.Session, message: sessions.Message)
     *_, told, reply = (None, None, *session.messages[:place])
     if told is None or reply is None or (told.role, reply.role) != ("user", "assistant"):
         return None
+    if told.speaker != message.speaker:
+        return None
     for reminder in reminders.REMINDER.readable(runtime.entity.reminders):
         if told.id in reminder.provenance.sources and not reminder.done:
             return Wish(told, reminder)
     asked = {templates.load(code).when for code in templates.languages()}
-    return Wish(told, None) if reply.text in asked and told.speaker == message.speaker else None
+    return Wish(told, None) if reply.text in asked else None
 
 
 def _names_time(message: sessions.Message, reading: MessageReading, named: Wish) -> bool:

@@ -279,10 +279,11 @@ def _bring_beside(root: Path, place: git.Git, path: str, *, ours: bool) -> list[
     kind, file = kinds.of_path(record), PurePosixPath(record)
     heads = ("HEAD",) if ours else _INCOMING_HEADS
     side = next((head for head in heads if (private / head).exists()), "")
-    if kind is None or not side:
+    companion = companions.place(record)
+    if not side or not (kind or companion):
         return []
-    folder = [f"{file.parent}/"] if file.name == kind.folder_file else []
-    beside = [*folder, record, companions.place(record) or record]
+    folder = [f"{file.parent}/"] if kind and file.name == kind.folder_file else []
+    beside = [*folder, record, companion or record]
     listed = place.call("--literal-pathspecs", "ls-tree", "-rz", "--name-only", side, *beside)
     gone = [
         name

@@ -75,7 +75,8 @@ def named(path: str, hidden: base.Provenance | None) -> str:
     if hidden is None:
         return path
     if kind is None or kind.name in NAMED_BY_WORDS:
-        return str(place.with_stem(f"only-for-{'-'.join(hidden.audience)}"))
+        folder = place.parent if kind else PurePosixPath(place.parts[0])
+        return str(folder / f"only-for-{'-'.join(hidden.audience)}{place.suffix}")
     return str(place.with_stem(base.id_of(place.stem))) if kind.prefix else path
 
 

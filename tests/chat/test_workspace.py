@@ -71,14 +71,17 @@ def test_what_was_written_with_one_person_is_not_there_for_another(ada: Entity) 
     assert workspace.names(ada, ("bo",)) == ["all.md", "secret/bow.md"]
 
 
-def test_a_file_for_all_that_is_written_with_one_person_is_theirs_from_then_on(ada: Entity) -> None:
-    write(ada, "list.md", "Milk.")
-    for text in ("Milk, tea.", "Milk, tea, a bow for Sam."):
-        bo = Provenance("chat", audience=("bo",))
-        change = workspace.plan_write(ada, "list.md", text, bo)
-        changes.apply(ada.root, ChangeSet("write", (change,)))
-    assert workspace.names(ada, ("sam",)) == []
-    assert workspace.read(ada, "list.md", ("bo",)) == "Milk, tea, a bow for Sam.\n"
+def test_for_whom_a_file_is_stays_so_whoever_it_is_written_with(ada: Entity) -> None:
+    (ada.workspace / "list.md").write_text("Milk.")  # a person's own, for all
+    bo = Provenance("chat", audience=("bo",))
+    change = workspace.plan_write(ada, "list.md", "Milk, tea.", bo)
+    changes.apply(ada.root, ChangeSet("write", (change,)))
+    assert workspace.read(ada, "list.md", ("sam",)) == "Milk, tea.\n"
+    both = Provenance("chat", audience=("bo", "sam"))
+    change = workspace.plan_write(ada, "trip.md", "Friday.", both)
+    changes.apply(ada.root, ChangeSet("write", (change,)))
+    with pytest.raises(UsageError, match="the name is taken"):
+        workspace.plan_write(ada, "trip.md", "A bow for Sam.", bo)
 
 
 def test_a_file_may_be_named_as_people_name_it(ada: Entity) -> None:
