@@ -113,7 +113,9 @@ def read(runtime: Runtime, session: sessions.Session, message: sessions.Message)
     reading = reader.read(message.text, before.text if before else "", begins=begins)
     named = wish(runtime, session, message)
     if named and _names_time(message, reading, named):
-        return replace(ANSWER, what=reader.read(named.message.text).what)
+        parts = {part: reader.read(part) for part in words.sentences(named.message.text)}
+        asks = max(parts, key=lambda part: parts[part].scores.get("remind", FAR))
+        return replace(ANSWER, what=parts[asks].what or asks)
     return reading
 
 
