@@ -1,6 +1,7 @@
 """The time ahead that a message names, for what is to be said then.
 
-Half a time is another one: where a word of it isn't known, none is named.
+Half a time is another one: where a word of it isn't known, none is named, unless one day and one
+hour are plainly said beside it.
 """
 
 from __future__ import annotations
