@@ -18,11 +18,11 @@ from bumble.fallback.quotes import Quote
 from bumble.records import episodes, session_files
 from bumble.records.episodes import Episode
 from bumble.records.sessions import Message, Notice, Session
-from bumble.runtime import people, spoken
-from bumble.runtime.job import Condition
+from bumble.runtime import job, people, spoken
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import stop_words, titles, words
 
+TITLE, TITLE_TOKENS, TITLE_WORDS = "title", 16, 6
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
 
 
@@ -41,7 +41,7 @@ class Wording(Struct, frozen=True):
         return f"{newer}\n\n{self.template.newer}\n\n{older}"
 
     def title(self, sayings: Sequence[Saying]) -> str:
-        """Name sayings by who said them: no words of a talk are what it is about."""
+        """Name sayings by who said them, where no model names what they are about."""
         return ", ".join(dict.fromkeys(saying.quote.name for saying in sayings))
 
 
@@ -54,10 +54,12 @@ class Saying(Struct, frozen=True):
     older: Quote | None = None  # what it puts right, where all who heard it heard that too
 
 
-def writes(runtime: Runtime) -> Condition:
+def writes(runtime: Runtime) -> job.Condition:
     """Return the condition of what only a model that may write makes: a dream, the story."""
     passes = of_owner(runtime) is None
-    return Condition("model", "may write" if passes else "may not write", "one that writes", passes)
+    return job.Condition(
+        "model", "may write" if passes else "may not write", "one that writes", passes
+    )
 
 
 def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Wording | None:
@@ -99,6 +101,25 @@ def may_write(runtime: Runtime, text: str) -> bool:
     return in_language(runtime, words.language(text)) is None
 
 
+def named(runtime: Runtime, wording: Wording, told: str) -> str:
+    """Have a model that may not write name what was told, in its words; empty: it has not.
+
+    Most small models can do that, in any language; what they take from elsewhere is seen.
+    """
+    if runtime.abilities.tier("talk", wording.language) == "none":
+        return ""
+    question = job.request(runtime, TITLE, {"told": told}, max_tokens=TITLE_TOKENS, temperature=0.0)
+    try:
+        title = titles.named(runtime.model.complete(question).text, told)
+    except job.NO_ANSWER:
+        return ""
+    said, own = set(stop_words.words(told)), stop_words.words(title)
+    is_short = len(title.split()) <= TITLE_WORDS and len(title) < titles.MAX_CHARS
+    tells = bool(stop_words.telling_words(title))
+    is_theirs = is_short and tells and said.issuperset(own)
+    return title[:1].upper() + title[1:] if is_theirs else ""
+
+
 def met(runtime: Runtime, session: Session, person: str) -> str:
     """Return the sentence that the entity and somebody meet today, in the language they speak."""
     template = templates.load(spoken.language(runtime, session, person))
@@ -108,7 +129,7 @@ def met(runtime: Runtime, session: Session, person: str) -> str:
 def lived(episode: Episode, language: str) -> str:
     """Return the line of somebody's page that leads to what was lived with them on a day."""
     day = quotes.day(episode.at, templates.load(language), year=True)
-    if episode.summary_source:  # no model has named it
+    if episode.is_unnamed:
         return episodes.link(episode, "../", day)
     return f"{day}: {episodes.link(episode, '../')}"
 

@@ -19,7 +19,7 @@ from bumble.body import appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity import changes
 from bumble.errors import UserError
-from bumble.fallback import sayings
+from bumble.fallback import quotes, sayings
 from bumble.guard import corrections, verifier
 from bumble.jobs import ask, episode, portrait, renaming
 from bumble.jobs.scene import Scene, StretchJob
@@ -365,14 +365,18 @@ def _episode(
     threshold = runtime.config.memory.episode_significance_threshold
     if weight.total < threshold:
         return None, weight.sentence(threshold)
-    told, source = telling(shown, whole, is_quoted=is_quoted)
+    named = ""
+    if draft.wording is not None:
+        lines = (quotes.plain(sentence.text) for sentence in whole.narrative)
+        named = sayings.named(runtime, draft.wording, "\n".join(lines))
+    told, source = telling(shown, whole, named, is_quoted=is_quoted)
     spoken = [one for one in shown.messages if one.role != "tool" and one.text.strip()]
     if is_quoted:
         cited = {label for sentence in whole.narrative for label in sentence.cites}
         spoken = [shown.messages[n - 1] for n in shown.numbers(list(cited))]
     origin = base.Provenance(
         by=f"{episode.PURPOSE} {BY_FORM}" if is_quoted else episode.PURPOSE,
-        model="" if source else runtime.model.name,
+        model=runtime.model.name if named or not source else "",
         sources=(session.id, *(message.id for message in spoken)),
         trust=base.lowest_trust(message.trust for message in spoken),
         audience=episode.audience(session, job.messages),
@@ -383,13 +387,13 @@ def _episode(
 
 
 def telling(
-    shown: Scene, whole: ask.StretchAnswer, *, is_quoted: bool
+    shown: Scene, whole: ask.StretchAnswer, named: str = "", *, is_quoted: bool
 ) -> tuple[episodes.Telling, str]:
     """Return the text of an episode with its `summary_source`; an excerpt, where nothing stands."""
     if not whole.narrative:
         cut = episode.excerpt(shown.messages, shown.speaker, shown.session.appraisals)
         return cut, episodes.EXCERPT
-    given = ask.joined(whole.title)
+    given = named or ask.joined(whole.title)
     if is_quoted:
         lines = "\n\n".join(sentence.text for sentence in whole.narrative)
         return episodes.Telling(f"# {given}\n\n{lines}"), sayings.MARK

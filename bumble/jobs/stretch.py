@@ -3,7 +3,7 @@
 A stretch is over by a pause, a change of topic, its length or the end of the conversation. Then
 one answer tells what it did to the body, what is remembered, known and believed of it, and how its
 people are seen; each sentence is held to its sources, each part kept by itself. Where no model may
-write, the answer is made of quotes (`quoted`).
+write, the answer is made of quotes, which a model only names.
 
 An answer that can't be used is asked for again; after a few tries the stretch is passed over, and
 what was said stands as an excerpt. An imported conversation is
@@ -196,7 +196,8 @@ def _result(
         noted = notices.plan_noticed(shown.session, draft.noticed)
         return replace(stored, changes=(*moved, noted, *stored.changes))
 
-    asked = bool(shown.labels) and draft.wording is None
+    is_named = made.episode is not None and bool(made.episode.provenance.model)
+    asked = bool(shown.labels) and (draft.wording is None or is_named)
     people = " and ".join(shown.speakers) or shown.session.id
     # say in lines for a person what was made of a stretch
     counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))

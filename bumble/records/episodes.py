@@ -83,10 +83,14 @@ class Episode(Record, frozen=True, kw_only=True):
         return (self.session,)
 
     @property
+    def is_unnamed(self) -> bool:
+        """Whether it is of quotes that no model has named."""
+        return bool(self.summary_source) and not self.provenance.model
+
+    @property
     def filed_as(self) -> str:
         told = titles.heading(self.text) or self.text.partition("\n")[0]
-        quotes_name_nothing = self.summary_source or not told
-        return f"{self.at:%d} {' '.join(self.people) if quotes_name_nothing else told}"
+        return f"{self.at:%d} {' '.join(self.people) if self.is_unnamed or not told else told}"
 
     @property
     def headline(self) -> str:

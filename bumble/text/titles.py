@@ -1,8 +1,9 @@
 """Titles: what a record is called, made and checked in one place.
 
 A title names the one thing that its text is about. A model gives it; of what a model gave as a list
-of words the thing counts that the text tells of most. Where no model writes, a record is called for
-who spoke: no word and no clause of a talk says what all of it is about. Knows no kind of record.
+of words the thing counts that the text tells of most. Where no model names it, a record is called
+for who spoke: by rule no word and no clause says what all of a talk is about. Knows no kind of
+record.
 """
 
 from __future__ import annotations

@@ -5,17 +5,20 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
 from bumble.fallback import sayings
 from bumble.jobs import stretch
+from bumble.llm.scripted import Reply
+from bumble.models.tiers import Abilities
 from bumble.records import beliefs, episodes, knowledge, relationships, session_files, sessions
 from bumble.records.base import Provenance
 from bumble.records.provenance import BY_FORM
 from bumble.runtime import body_state, people
 from bumble.runtime.job import Pass
 from tests.support.lives import NOON
-from tests.support.living import write
+from tests.support.living import runtime_of, write
 from tests.support.noticing import Line, all_of, by_form, talked
 
 PASS = Pass(stretch.NAME, stretch.check, stretch.run)
@@ -37,6 +40,33 @@ def test_what_is_worth_keeping_stands_in_an_episode_alone_as_it_was_said(ada: En
     assert episode.provenance.sources[1:] == ("msg_10",)
     assert episode.provenance.model == ""
     assert all(HENS not in one.text for one in knowledge.read(ada.knowledge).sections)
+
+
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [
+        ("Three hens", "Three hens"),
+        ("hens.", "Hens"),
+        ("The fox", "Sam"),  # nobody said it
+        ("I keep three hens, and a fox took one of them", "Sam"),  # no title
+        ("", "Sam"),
+        ("I", "Sam"),
+    ],
+)
+def test_a_model_that_may_not_write_names_quotes_in_their_own_words(
+    ada: Entity, answer: str, title: str
+) -> None:
+    session = talked(ada, "ses_1", NOON, [Line("Sam", HENS)])
+    runtime = runtime_of(ada, Reply(answer), at=NOON + OVER)
+    met = sayings.met(runtime, session, "sam")
+    write(ada, people.plan_met(runtime, "sam", "Sam", NOON, session, met))
+    all_of(replace(runtime, abilities=Abilities(unmeasured="choose")), PASS)
+    (episode,) = episodes.EPISODE.readable(ada.episodes)
+    assert episode.text == f"# {title}\n\n> {HENS}"
+    is_named = title != "Sam"
+    assert bool(episode.provenance.model) is is_named
+    page = (ada.relationships / "sam.md").read_text()
+    assert (f": [{title}](" in page) is is_named
 
 
 def test_the_page_of_whom_nobody_drew_says_when_they_met_and_leads_to_what_they_lived(
