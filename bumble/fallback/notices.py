@@ -33,7 +33,8 @@ ELSEWHERE = 12  # messages of other conversations that may be put right
 LEAST_NEAR = 0.25  # calibrated similarity from which a message may be meant
 TIED = 0.5  # how much nearer a message is by a value that another one takes the place of
 FAR = -5.0  # how far below its cut-off a message surely puts nothing right
-# How much it says that another value is given for what was told, and from where that is enough.
+# How much it says that another value is given for what was told, and from where that is enough:
+# of 71 corrections 61 are, of 32 that look like one and aren't 14.
 BY_VALUE, REPLACES = 4.0, 1.0
 SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
@@ -274,8 +275,8 @@ def corrected(
 
     def is_put_right(id_: str) -> bool:
         beside = reader.read(message.text, earlier[id_]).scores.get("correct", FAR)
-        by_value = ties[id_] >= corrections.ENOUGH and beside + BY_VALUE * ties[id_] >= REPLACES
-        return beside > 0 or by_value
+        may_be = beside > 0 or ties[id_] >= corrections.ENOUGH
+        return may_be and beside + BY_VALUE * ties[id_] >= REPLACES
 
     return tuple(filter(is_put_right, likely[:CORRECTS]))
 

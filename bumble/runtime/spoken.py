@@ -53,11 +53,10 @@ def _in_talk(
         return set_language
     texts = _texts(session, person)
     enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS
-    before = ""
-    if not enough:
-        before = _before(entity, person, now, not_session=session.id)
-        before = before or _here(entity, session, now)
-    return languages.spoken(texts, before) or words.DEFAULT_LANGUAGE
+    before = "" if enough else _before(entity, person, now, not_session=session.id)
+    here = "" if enough or before else _here(entity, session, now)
+    heard = languages.spoken(texts, before or here, is_others=bool(here))
+    return heard or words.DEFAULT_LANGUAGE
 
 
 def latest(entity: Entity, setting: str, now: datetime) -> list[str]:

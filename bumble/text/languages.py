@@ -81,16 +81,19 @@ def among(text: str, expected: Mapping[str, float]) -> str:
     return _ranked(_weighed(expected, evidence(text), 1.0))[0][0]
 
 
-def spoken(texts: Iterable[str], before: str = "") -> str:
+def spoken(texts: Iterable[str], before: str = "", *, is_others: bool = False) -> str:
     """Return the language somebody speaks by now; empty where that isn't clear.
 
     Args:
         texts: What they said, oldest first.
         before: What they spoke until then.
+        is_others: Whether others did, so that their own words tell more.
     """
     shares = _expected()
     if before:
         shares = _going_on({before: 1.0})
+    if is_others:
+        shares = _going_on(shares)
     for text in texts:
         weight = min(1.0, _letters(text) / ENOUGH_LETTERS)
         weighed = _weighed(_going_on(shares), evidence(text), weight)
