@@ -30,6 +30,7 @@ from bumble.text import stop_words
 from bumble.text.words import one_line, sentences
 
 PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
+VERBS = 2  # words of "what have I told you", beside what everybody says and the day
 LEAST_NUMBERS = 2  # of a sum
 PERCENT = {Decimal(100)}  # in a sum, though nobody said it
 KNOWN, TALKED = 10, 6  # lines of what is known, and of what was said
@@ -70,9 +71,21 @@ def answer(
     if said.has("calculate") and (result := calculated(heard.message.text, words.signs)):
         return CodeReply(result, "calculate")
     asked = max(ASKED, key=lambda intent: said.scores.get(intent, -1.0))
-    if not said.has(asked):
+    if _asks_of_day(heard, reading):
+        asked = "ask_talk"
+    elif not said.has(asked):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
+
+
+def _asks_of_day(heard: Heard, reading: Reading) -> bool:
+    """Whether what was told on a day is asked for, with nothing that it is about: "hier ?"."""
+    text, said = heard.message.text, reading.said
+    may_be = said.main in ("ask_memory", "ask_talk") and said.scores.get("ask_talk", -9.0) > PERHAPS
+    if not may_be or len(values.unread(text, reading.language)) > VERBS:
+        return False
+    times = due_time.without_doubt(values.read(text, reading.language).times)
+    return bool(times.weekdays or any(last < 0 for _, last in times.offsets))
 
 
 def _name(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:

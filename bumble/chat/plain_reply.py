@@ -34,7 +34,7 @@ from bumble.chat.speech_filter import TASKS, AnswerFilter, SentenceFilter
 from bumble.fallback import notices, quotes, templates
 from bumble.fallback.quotes import Quote
 from bumble.fallback.templates import Templates
-from bumble.guard import claims, values
+from bumble.guard import claims, corrections, values
 from bumble.llm import prompts
 from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
@@ -42,9 +42,9 @@ from bumble.prompt import compact, preamble, system, transcript
 from bumble.prompt.system import Stable
 from bumble.records import knowledge
 from bumble.records.sessions import Session
-from bumble.runtime import rules
+from bumble.runtime import people, rules
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import tokens, words
+from bumble.text import stop_words, tokens, words
 from bumble.text.words import one_line
 
 PAGE = "talk_{language}"
@@ -369,7 +369,7 @@ def _remembered(
     by_code = code_answers.answer(runtime, heard, turn.reading, template)
     in_doubt = outcome is not None and (_is_in_doubt(turn.reading.said) or _goes_on(runtime, turn))
     by_code_alone = by_code and not _may_be_told(runtime, turn, by_code.about)
-    asks = not by_code_alone and _asks_memory(turn) and not in_doubt
+    asks = not by_code_alone and _asks_memory(runtime, turn) and not in_doubt
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
 
@@ -389,7 +389,7 @@ def _remembered(
     if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
         title, text = kept
         return CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
-    surely = asks and (turn.reading.said.has(*ASKS_MEMORY) or turn.heard.is_question)
+    surely = asks and (turn.reading.said.has(*ASKS_MEMORY, "ask_world") or heard.is_question)
     return CodeReply(template.unknown, "ask_memory") if surely and not by_code else by_code
 
 
@@ -401,15 +401,28 @@ def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
     return f"{day}: {quotes.marked(quote.words, template)}"
 
 
-def _asks_memory(turn: Turn) -> bool:
+def _asks_memory(runtime: Runtime, turn: Turn) -> bool:
     """Whether a message asks for what was told, as far as its words show.
 
-    What looks told or confided may end as a question, and then does.
+    What looks told or confided may end as a question, and then does. Of somebody it has met, no
+    model knows anything.
     """
     main = turn.reading.said.main
+    if main == "ask_world":
+        return _names_somebody(runtime, turn)
     return main in ASKS_MEMORY or (
         main in ("tell", "confide") and turn.heard.is_question and _may_ask(turn)
     )
+
+
+def _names_somebody(runtime: Runtime, turn: Turn) -> bool:
+    """Whether a message names somebody it has met; "will" in small letters is nobody's name."""
+    text, language = turn.heard.message.text, turn.reading.language
+    known = {part for name in people.names(runtime)[1:] for part in name.split()}
+    common = words.common(language, corrections.COMMON_WORDS)
+    rare = {part.casefold() for part in known if words.folded(part) not in common}
+    said = {word.strip("¿¡?!.,;:'’\"") for word in text.split()}
+    return bool(known & said) or not rare.isdisjoint(stop_words.words(text))
 
 
 def _is_in_doubt(reading: MessageReading) -> bool:

@@ -16,10 +16,12 @@ from bumble.fallback import due_time, notices, templates
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.embed.reader import MessageReading
 from bumble.models.tiers import Abilities, Tier
-from bumble.records import reminders, sessions
+from bumble.records import relationships, reminders, sessions
 from bumble.records.sessions import Message, Notice
 from bumble.runtime.runtime import Runtime
 from tests.support import turns
+from tests.support.lives import NOON
+from tests.support.living import write
 from tests.support.reading import reading, with_reader
 from tests.support.turns import runtime_of
 
@@ -210,6 +212,34 @@ def test_a_question_that_nothing_told_answers_goes_to_the_model(ada: Entity) -> 
     talk, _ = told(ada, known, "no", "In spring.", tier="choose")
     talk.say(BERO)
     assert talk.say(WHEN) == "In spring."
+
+
+@pytest.mark.parametrize(
+    ("ask", "is_of_them"),
+    [
+        ("what mark did odete get?", True),
+        ("Does Will like eels?", True),
+        ("will it rain in June?", False),
+    ],
+)
+def test_of_somebody_it_has_met_no_model_is_asked(
+    ada: Entity, ask: str, *, is_of_them: bool
+) -> None:
+    talk, runtime = told(ada, {ask: reading("ask_world")}, "An eight.", tier="choose")
+    for name in ("Odete", "Will"):
+        write(ada, relationships.PERSON.plan_new(relationships.new(name, NOON), ""))
+    assert (talk.say(ask) == templates.load("en").unknown) is is_of_them
+    assert len(runtime.model.requests) == int(not is_of_them)  # type: ignore[attr-defined]
+
+
+def test_what_was_told_on_a_day_is_listed_where_nothing_else_is_named(ada: Entity) -> None:
+    ask, other = "What did I tell you on Sunday?", "what did I tell you of eels by boat on Sunday?"
+    seems = reading("ask_memory")
+    seems = replace(seems, scores={**seems.scores, "ask_talk": -1.6})
+    talk, _ = told(ada, {OLIVES: reading("tell", keep=True), ask: seems, other: seems})
+    talk.say(OLIVES)
+    assert OLIVES in talk.say(ask)
+    assert OLIVES not in talk.say(other)
 
 
 def test_what_only_shares_a_word_with_a_question_is_quoted_if_the_model_says_so(
