@@ -256,7 +256,7 @@ def _set(
     at, text, told = runtime.now(), heard.message.text, wish.message.text
     what = wish.reminder.text if wish.reminder else one_line(reading.said.what or told)
     named = values.read(text, reading.language)
-    is_lapse = due_time.lapse(text, named, reading.language) is not None
+    is_lapse = due_time.lapse(text, reading.language) is not None
     if wish.reminder and not (named.times.are_there or is_lapse):  # another hour of the same day
         day = wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0)
         at = max(at, day)

@@ -56,6 +56,7 @@ TASK_SEEN = 4  # messages just before a task, which it may be about
 ASKS_MEMORY = ("ask_memory", "pry")
 # What code or memory answers, each sentence by itself.
 ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
+TOLD = ("tell", "confide")
 LISTED = ("ask_known", "ask_talk")  # of those what code answers with all there is
 SURELY = 2.0  # score from which a question surely is what it is read as
 LEAST = 1.0  # score of what a sentence says, and of none does, the other way round
@@ -313,6 +314,8 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     asks = any(sign in asked for sign in words.QUESTION_MARKS)
     if _is_task(turn) or _is_in_doubt(said) or _goes_on(runtime, turn):
         request, heard = _task(runtime, turn), SentenceFilter(say, runtime, turn)
+    elif said.heavy and said.main in TOLD:  # "how does one go on?" asks for no answer
+        return False
     elif turn.heard.is_question or (said.main == "joke" and asks):  # a laugh would be no answer
         if not has(turn.reading.language):
             return False
@@ -410,9 +413,7 @@ def _asks_memory(runtime: Runtime, turn: Turn) -> bool:
     main = turn.reading.said.main
     if main == "ask_world":
         return _names_somebody(runtime, turn)
-    return main in ASKS_MEMORY or (
-        main in ("tell", "confide") and turn.heard.is_question and _may_ask(turn)
-    )
+    return main in ASKS_MEMORY or (main in TOLD and turn.heard.is_question and _may_ask(turn))
 
 
 def _names_somebody(runtime: Runtime, turn: Turn) -> bool:

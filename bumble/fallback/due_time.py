@@ -7,18 +7,19 @@ hour are plainly said beside it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 
 from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.fallback import templates
-from bumble.guard import clock, values
+from bumble.guard import clock, number_words, values
 from bumble.records import reminders
 from bumble.text import stop_words
 from bumble.text.words import folded
 
+HALF, TENS = 0.5, 20  # "three quarters" is no sum; a one behind twenty is no article
 NOON = 12  # where hours begin anew
 # Of a part of a day.
 HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "afternoon": [15], "late": [18, 21]}
@@ -26,6 +27,7 @@ LATE = frozenset(("afternoon", "late"))
 LEAST_LETTERS = 4  # of a weekday cut short
 WAKING = 6  # hours before it are of the afternoon, unless it is said
 _WORD = patterns.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_PIECE = patterns.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)?")  # "2h" and "mezz'ora" are two
 
 
 def time_of(
@@ -45,6 +47,12 @@ def time_of(
     """
     text, marked = _apart(text, language), _apart(when, language)
     when = marked
+    leads = values.ahead_words(language).intersection(map(folded, _PIECE.findall(when)))
+    rest = (
+        text[max(0, text.find(when)) :] if leads else when
+    )  # the reader may have taken too little
+    if ahead := lapse(when, language) or lapse(rest, language):
+        return at + ahead
     # half a time is another one: each of its words has to be known
     strange = _strange(when, language)
     if templates.has(language):  # whose words for hours are all known: the reader took too much
@@ -55,9 +63,6 @@ def time_of(
     if not when:
         return None
     near, whole = values.read(when, language), values.read(text, language)
-    ahead = lapse(when, near, language)
-    if ahead:
-        return at + ahead
     parts, named = _parts(text, language), _parts(when, language)
     named_hour = next(
         (each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None
@@ -182,21 +187,45 @@ def _parts(text: str, language: str) -> list[str]:
     return list(dict.fromkeys(filter(None, said)))
 
 
-def lapse(text: str, read: values.ReadText, language: str) -> timedelta | None:
-    """Return the span of minutes or hours from now that a text names: `in half an hour`."""
-    units = values.calendar_words(language).units
-    spoken = [folded(word) for word in _WORD.findall(text)]
-    for place, word in enumerate(spoken):
-        if units.get(word, 1.0) < 1:
-            part = [
-                clock.PARTS[one] for one in spoken[max(0, place - 2) : place] if one in clock.PARTS
-            ]
-            if part:
-                return timedelta(days=units[word] * float(part[0]))
-    for number in read.numbers:
+def lapse(text: str, language: str) -> timedelta | None:
+    """Return the span of minutes or hours from now that a text names: `in an hour and a half`."""
+    said = [folded(piece) for piece in _PIECE.findall(text)]
+    ahead = values.ahead_words(language)
+    for start in (n + 1 for n, word in enumerate(said) if word in ahead):
+        if span := _span(said[start:], language):
+            return span
+    if clock.OCLOCK.isdisjoint(said) and (span := _span(said, language)):  # no "a las 2 horas"
+        return span
+    for number in values.read(text, language).numbers if stop_words.is_unspaced(text) else ():
         if number.kind == "time" and number.unit_days < 1:
             return timedelta(days=float(number.value) * number.unit_days)
     return None
+
+
+def _span(said: Sequence[str], language: str) -> timedelta | None:
+    """Return the minutes and hours that some words begin with: how many, and of what."""
+    hour, minute = values.UNIT_DAYS["hour"], values.UNIT_DAYS["minute"]
+    units = {**values.calendar_words(language).units, "h": hour, "ч": hour}
+    days, unit, many = 0.0, 0.0, 0.0
+    for word in said:
+        number, part = number_words.value(word, language), float(clock.PARTS.get(word, 0))
+        joined = {one: units.get(word[len(one) :], 1.0) for one in clock.PARTS if one in word[:-1]}
+        half = next((one for one, of in joined.items() if word.startswith(one) and of < 1), "")
+        if half or units.get(word, 1.0) < 1:
+            unit = joined[half] if half else units[word]
+            days += (many or float(clock.PARTS.get(half, 1))) * unit
+            many = 0.0
+        elif part and unit:  # an hour and a half
+            days += part * unit
+        elif part:  # three quarters, two and a half
+            many = many * part if many and part < HALF else many + part
+        elif number is not None and (number != 1 or word.isdigit() or many >= TENS):
+            many += float(number)
+        elif number is None and word not in stop_words.WORDS and len(word) > LEAST_LETTERS - 1:
+            break
+    if unit == hour:  # 1h30
+        days += many * minute
+    return timedelta(days=days) if days else None
 
 
 def _days(times: values.Times, at: datetime) -> list[date]:
@@ -208,8 +237,9 @@ def _days(times: values.Times, at: datetime) -> list[date]:
     if not exact and (times.weekdays or times.dated or times.ordinals):
         week = timedelta(days=7 if times.next_week else 0)
         exact = {day for day in values.days_of(times, at) if day >= today + week}
-    if not exact:
-        exact = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
+    later = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
+    if not exact or (later and exact == {today}):  # "today in a week"
+        exact = later
     return sorted(exact)
 
 

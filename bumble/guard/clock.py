@@ -18,18 +18,19 @@ from bumble.text import words
 _WRITTEN = patterns.compile(r"(\d{1,2})([:h.])([0-5]\d)")
 _HALF = Decimal("0.5")
 PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
-    ("quarter", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
+    ("quarter", "quarters", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
-PARTS |= {"dreiviertel": Decimal("0.75"), "anderthalb": Decimal("1.5")}
+PARTS |= {"mezz": _HALF, "poł": _HALF, "пол": _HALF, "dreiviertel": Decimal("0.75")}
+PARTS |= dict.fromkeys(("anderthalb", "anderhalf", "połtorej"), Decimal("1.5"))
 # Between an hour and its minutes: those that stand behind it, and those that stand before it.
 _HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1}
 _HOUR_LAST = dict.fromkeys(("past", "nach", "over"), 1) | dict.fromkeys(
     ("to", "tae", "til", "till", "of", "before", "vor", "voor"), -1
 )
 _SURE = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur", "u"])
-_OCLOCK = _SURE | frozenset(["heure", "hora", "horas", "ore"])  # which something takes, too
+OCLOCK = _SURE | frozenset(["heure", "hora", "horas", "ore"])  # which something takes, too
 _MINUTES = frozenset(["minute", "minutes", "minuten", "minutos", "minuti", "min", "minuuten"])
-_FILLERS = _OCLOCK | _MINUTES | frozenset(["le", "la", "un", "a", "il"])
+_FILLERS = OCLOCK | _MINUTES | frozenset(["le", "la", "un", "a", "il"])
 _NOONS = """
 noon midday mittag midi mediodia mezzogiorno middag meio-dia
 midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite
@@ -37,8 +38,8 @@ midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite
 NOONS = frozenset(_NOONS.split())
 # Languages in which half nine is half past eight.
 _BEFORE_HOUR = frozenset(["de", "nl", "sv", "da", "no"])
-_NAMING = _OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past"])
-WORDS = _OCLOCK | _MINUTES | NOONS | PARTS.keys() | _HOUR_FIRST.keys() | _HOUR_LAST.keys() | {"am"}
+_NAMING = OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past"])
+WORDS = OCLOCK | _MINUTES | NOONS | PARTS.keys() | _HOUR_FIRST.keys() | _HOUR_LAST.keys() | {"am"}
 _MINUTES_OF_HOUR = 60
 HALF_DAY = 12
 _MINUTE, _DAY, _REACH = Decimal("0.001"), 24, 4  # tokens beside an hour

@@ -40,6 +40,7 @@ _AFTER_TOMORROW = (
     *("pasado mañana", "depois de amanhã", "dopodomani", "pojutrze", "i övermorgon"),
     *("öbür gün", "بعد الغد", "모레"),
 )
+_AHEAD = frozenset(("fra", "daqui"))  # likewise, before a span from now
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
@@ -245,6 +246,16 @@ def time_words(code: str) -> Mapping[str, Any]:
     return info
 
 
+@cache
+def ahead_words(language: str) -> frozenset[str]:
+    """Return the words that lead to a span from now: "in", "dans", "dentro"; folded."""
+    info = time_words(language)
+    told = info.get("relative-type-regex", {})
+    spans = [span.split()[0] for name in told if name.startswith("in ") for span in told[name]]
+    said = {words.folded(one) for one in (*spans, *info.get("in", ())) if one.isalpha()}
+    return frozenset(said | _AHEAD)
+
+
 def _named(
     info: Mapping[str, Any], names: Sequence[str], into: dict[str, int], code: str, language: str
 ) -> None:
@@ -351,7 +362,7 @@ def unread(text: str, language: str) -> list[str]:
     """Return the words of a time that name no part of one, as far as is known of its language."""
     terms, info = calendar_words(language), time_words(language)
     line = terms.relative_words.sub(" ", " ".join(map(words.folded, _tokens(with_days(text)))))
-    idle = {words.folded(one) for name in ("skip", "in") for one in info.get(name, ())}
+    idle = ahead_words(language) | {words.folded(one) for one in info.get("skip", ())}
     ahead = [told for said, told in info.get("relative-type", {}).items() if said[0] in "0i"]
     idle |= {one for told in ahead for phrase in told for one in words.folded(phrase).split()}
     names = (*terms.weekdays, *terms.months)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -38,3 +38,44 @@ def test_where_another_time_was_marked_the_plain_one_beside_it_counts() -> None:
 )
 def test_a_text_may_be_nothing_but_a_time(text: str, language: str, is_all: bool) -> None:
     assert due_time.is_all(text, language) is is_all
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "minutes"),
+    [
+        ("in an hour and a half", "en", 90),
+        ("in 2 and a half hours", "en", 150),
+        ("in three quarters of an hour", "en", 45),
+        ("in ner halben Stunde", "de", 30),
+        ("in drei viertel Stunden", "de", 45),
+        ("dans 2h", "fr", 120),
+        ("dans une heure et demie", "fr", 90),
+        ("dentro de una hora y media", "es", 90),
+        ("fra un'ora e mezza", "it", 90),
+        ("tra mezz'ora", "it", 30),
+        ("za godzinę", "pl", 60),
+        ("om en halvtimme", "sv", 30),
+        ("через полчаса", "ru", 30),
+    ],
+)
+def test_a_span_from_now_is_as_long_as_it_was_said(said: str, language: str, minutes: int) -> None:
+    due = due_time.time_of(said, said, language, TUESDAY)
+    assert due == TUESDAY + timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize(
+    ("said", "language"), [("à 2h", "fr"), ("a las 2 horas", "es"), ("half past eight", "en")]
+)
+def test_an_hour_of_the_day_is_no_span(said: str, language: str) -> None:
+    assert due_time.lapse(said, language) is None
+
+
+def test_the_rest_of_a_span_is_read_where_too_little_was_marked() -> None:
+    text = "Ricordami fra un'ora e mezza di spegnere il forno"
+    assert due_time.time_of(text, "fra un", "it", TUESDAY) == TUESDAY + timedelta(minutes=90)
+
+
+def test_today_in_a_week_is_none_of_both() -> None:
+    said = "heute in einer Woche um 10"
+    due = due_time.time_of(said, said, "de", TUESDAY)
+    assert due == datetime(2026, 12, 8, 10, tzinfo=UTC)
