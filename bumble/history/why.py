@@ -148,12 +148,18 @@ class SourceNode(Struct, frozen=True):
         return tuple(dict.fromkeys(node.item.id for node in self.walk() if not node.resolved))
 
 
-def _written(root: Path, item: LibraryRecord) -> log.Commit | None:
+def _written(library: Library, item: LibraryRecord) -> log.Commit | None:
     """Return the commit that what is meant came with, as it stands; None where git can't tell."""
+    root = library.entity.root
     if not item.sentence and item.kind not in SHARED:
         return _commit(root, (item.path,), "--diff-filter=A")
-    rows = [item.sentence] if item.sentence else item.text.splitlines()
-    sought = "|".join(_SPECIAL.sub(r"\\\g<0>", row) for row in rows if row.strip())
+    rows, joint = [item.sentence] if item.sentence else item.text.splitlines(), "|"
+    if item.kind == kinds.JOURNAL.name:  # it says the same on many days: sought with its heading
+        entry = library.item(item.kind, item.id) or item
+        end = _sentence(library, entry, rows[-1] if rows else "").line
+        shown = markdown.lines(base.read_shown(root / item.path))[(entry.line or 1) - 1 : end]
+        rows, joint = [row.strip() for row in shown], "[[:space:]]+"
+    sought = joint.join(_SPECIAL.sub(r"\\\g<0>", row) for row in rows if row.strip())
     return _commit(root, _files(item), "--pickaxe-regex", f"-S{sought}") if sought else None
 
 
@@ -185,7 +191,7 @@ def explain(library: Library, item: LibraryRecord) -> SourceNode:
         node = _leading_to(whole, sayers(library, node.item.sentence, messages)) or node
     if item.kind in IN_TRANSCRIPTS:
         return node
-    written = _written(root, item)
+    written = _written(library, item)
     changed = None if item.kind in SHARED else _commit(root, _files(item))
     same = written and changed and written.id == changed.id
     return replace(node, written=written, changed=None if same else changed)
@@ -198,7 +204,7 @@ def _build_node(library: Library, item: LibraryRecord, visited: set[tuple[str, s
     visited.add(key)
     below = [_build_node(library, note, visited) for note in item.notes]
     below += _build_sources(library, item.sources, visited)
-    hand = _written(library.entity.root, item) if item.by_hand else None
+    hand = _written(library, item) if item.by_hand else None
     return SourceNode(item, rests_on=tuple(below), written=hand)
 
 

@@ -146,3 +146,14 @@ def test_a_history_that_is_still_empty_begins_with_the_next_change(run: Run) -> 
     said = run("undo", "--last")
     assert (said.code, "It begins with the next change." in said.err) == (1, True)
     assert "git init" not in said.err
+
+
+def test_why_names_the_commit_of_this_entry_though_the_diary_says_the_same_again(ada: Run) -> None:
+    stamps = []
+    for _ in range(3):
+        ada.ok("journal", "add", "It rained all day (in Bergen).\n\nAll of it.")
+        stamps.append(f"{ada.now:%Y-%m-%d %H:%M}")
+    commits = [one["commit"] for one in ada.ok("log", "--json", "-n", "3").data][::-1]
+    assert [ada.ok("why", at, "--json").data["written"]["commit"] for at in stamps] == commits
+    (first, *_) = commits
+    assert ada.ok("why", "It rained all day", "--json").data["written"]["commit"] == first
