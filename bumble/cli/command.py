@@ -48,7 +48,12 @@ DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
 ]
 NowOption = Annotated[
-    str | None, typer.Option("--now", metavar="ISO", help="Take this as the present time.")
+    str | None,
+    typer.Option(
+        "--now",
+        metavar="ISO",
+        help="Take this as the present time; without an offset, in the entity's time zone.",
+    ),
 ]
 AsOfOption = Annotated[
     str | None,

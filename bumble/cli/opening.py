@@ -258,7 +258,9 @@ def identity_of(shell: Shell, root: Path, read: Settings) -> Identity:
         output.warn(shell, warning)
     if read.identity is None:
         raise NotAnEntityError(root)
-    shell.entity_name = read.identity.name
+    shell.entity_name, now = read.identity.name, shell.now_given
+    if now is not None and now.tzinfo is None:
+        shell.now_given = now.replace(tzinfo=ZoneInfo(read.identity.timezone))
     return read.identity
 
 

@@ -145,7 +145,7 @@ class Shell(Struct):
     command: str = "bumble"  # what was called, for JSON
     json: bool = False  # --json somewhere in the arguments: errors are JSON too
     everything: bool = False  # --all: what others told in confidence is shown, too
-    now_given: datetime | None = None  # --now
+    now_given: datetime | None = None  # --now; without an offset until an entity is open
     rng: random.Random = field(default_factory=random.Random)  # which the system seeds
     warnings: list[str] = field(default_factory=list)  # said on stderr, repeated in JSON
     entity_name: str | None = None  # known once an entity is open; part of JSON answers
@@ -167,7 +167,8 @@ class Shell(Struct):
 
     def now(self) -> datetime:
         """The time, with the offset of this machine, or what --now said."""
-        return self.now_given or local(datetime.now(UTC))
+        given = self.now_given
+        return given if given and given.tzinfo else local(given or datetime.now(UTC))
 
     def set_now(self, text: str | None) -> None:
         """Take the time from --now."""
@@ -179,7 +180,7 @@ class Shell(Struct):
             raise UsageError(f"--now {text}: not a time like 2026-05-24T03:12:47+02:00") from None
         if not moments.is_sane(at):
             raise UsageError(f"--now {text}: {moments.YEARS}")
-        self.now_given = at if at.tzinfo else local(at)
+        self.now_given = at
 
     def set_seed(self, seed: int | None) -> None:
         """Take the random source from --seed."""

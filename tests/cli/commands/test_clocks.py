@@ -145,3 +145,12 @@ def test_a_kill_at_any_call_before_the_first_answer_loses_no_message(
     assert newest is not None and newest.id != "ses_old"
     talk = session_files.load(run.file(sessions.path(newest.id)))
     assert [message.text for message in talk.unanswered] == ["Are you there?"]
+
+
+def test_a_present_without_an_offset_is_in_the_zone_of_the_entity(run: Run) -> None:
+    zoned = run.text("entity.yaml").replace("Europe/Lisbon", "Asia/Tokyo")
+    run.write("entity.yaml", zoned)
+    run.ok("remind", "add", "--at", "2026-11-10T09:00", "--deliver", "journal", "Hens")
+    due = ("status", "--json", "--now")
+    assert run.ok(*due, "2026-11-10T08:59").data["due"]["reminders"] == 0
+    assert run.ok(*due, "2026-11-10T09:00").data["due"]["reminders"] == 1
