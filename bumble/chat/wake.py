@@ -496,11 +496,10 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
         return (*changes, moved, woke)
 
     why = f" ({outcome.why})" if outcome.why else ""
-    shut = f" Barred: {', '.join(barred)}." if barred else ""
     return JobResult(
         title=f"wake: {outcome.did}, because of {told}",
         plan=plan,
-        lines=(f"Woke because of {told}: {outcome.did}{why}.{shut}", *outcome.lines),
+        lines=(f"Woke because of {told}: {outcome.did}{why}.", *outcome.lines),
         data={
             "woke": True,
             "did": outcome.did,

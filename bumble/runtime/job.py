@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.commits import CYCLE
 from bumble.entity.folder import Entity
 from bumble.errors import (
     AnswerInvalidError,
@@ -30,7 +29,6 @@ from bumble.errors import (
 from bumble.llm import prompts, structured
 from bumble.llm.ledger import NO_MODEL
 from bumble.llm.protocol import PromptMessage, Request
-from bumble.records import state
 from bumble.records.base import Provenance
 from bumble.runtime import audiences, spoken
 from bumble.runtime.review_queue import HELD_BACK
@@ -41,7 +39,6 @@ from bumble.text.schema import closed as closed
 if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
 
-HOUSEKEEPING = "housekeeping"  # the title of a commit that holds no change of meaning
 APPLY_TRIES = 12  # a dozen processes may write the same few files at once
 # What leaves a job without a model's answer: it waits, or is done without, and says so.
 NO_ANSWER = (AnswerInvalidError, CredentialsError, ModelUnreachableError, WeightsMissingError)
@@ -163,19 +160,10 @@ def apply(runtime: Runtime, outcome: JobResult) -> JobResult:
     return _write(runtime, outcome)
 
 
-def _plainly(change_set: ChangeSet) -> ChangeSet:
-    """Say of a set that only moves cursors on that it is housekeeping."""
-    if not change_set or any(change.path != state.PATH for change in change_set.changes):
-        return change_set
-    cycle, _, about = change_set.title.partition(": ")
-    trailers = (*change_set.trailers, (CYCLE, cycle))
-    return replace(change_set, title=f"{HOUSEKEEPING}: {about or cycle}", trailers=trailers)
-
-
 def _write(runtime: Runtime, outcome: JobResult) -> JobResult:
     result, change_set = outcome.planned()
     origins = audiences.of_changes(runtime.entity.root, change_set.changes, lines=False)
-    written = runtime.apply(_plainly(change_set))
+    written = runtime.apply(change_set)
     held = (HELD_BACK,) if runtime.holds_back(change_set) else ()
     return replace(result, written=written, held=held, origins=origins)
 

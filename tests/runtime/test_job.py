@@ -15,7 +15,7 @@ from tests.support.repository import begun, subjects
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_a_commit_that_only_moves_cursors_on_says_that_it_is_housekeeping(tmp_path: Path) -> None:
+def test_a_commit_that_only_moves_cursors_on_says_which_job_did_it(tmp_path: Path) -> None:
     entity = ada(tmp_path)
     begun(entity.root)
     runtime = runtime_of(entity)
@@ -32,7 +32,7 @@ def test_a_commit_that_only_moves_cursors_on_says_that_it_is_housekeeping(tmp_pa
     job.apply(runtime, JobResult("consolidate: a thought", thought))
     assert subjects(entity.root) == [
         "consolidate: a thought",
-        "housekeeping: memory is in order",
+        "consolidate: memory is in order",
         "start",
     ]
     assert [one.cycle for one in log.read(entity.root)] == ["consolidate", "consolidate", ""]
