@@ -117,15 +117,18 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
 def worded(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> str:
     """Word a reminder in the language of whom it is for; one that comes late says when it was due.
 
-    A message of the entity's own is as it is.
+    One that repeats was due at the last time that has come. A message of the entity's own is as it
+    is.
     """
     if reminder.provenance.by == provenance.ITSELF:
         return reminder.text
     person = reminder.person or people.owner_id(runtime.entity, runtime.identity)
     language = spoken.by_person(runtime.entity, runtime.config.language, person, at)
     words, due = templates.load(language), reminder.at.astimezone(at.tzinfo)
+    if reminder.repeat:
+        due = max(due, schedule.newest(reminder.repeat, at, runtime.zone))
     day = f"{words.weekdays[due.weekday()]}, {quotes.day(due, words, year=True)}"
-    late = f" ({day}, {due:%H:%M})" if at - reminder.at >= LATE else ""
+    late = f" ({day}, {due:%H:%M})" if at - due >= LATE else ""
     if provenance.is_untrusted(reminder.provenance.trust):  # nobody here has said it
         return f"{words.due[1]}{late}: {quotes.marked(one_line(reminder.text), words)}"
     return f"{words.due[0]}{late}: {reminder.text}"

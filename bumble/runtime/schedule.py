@@ -8,7 +8,7 @@ ones and doing the others is for `chat`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -41,10 +41,19 @@ def following(expression: str, after: datetime, zone: ZoneInfo) -> datetime:
     Raises:
         ValueError: If the expression is none, or names a day that never comes.
     """
+    return _next(expression, after.astimezone(zone))
+
+
+def newest(expression: str, at: datetime, zone: ZoneInfo) -> datetime:
+    """Return the last time of a schedule that has come; otherwise as `following`."""
+    return _next(expression, at.astimezone(zone) + timedelta(seconds=1), reverse=True)
+
+
+def _next(expression: str, start: datetime, *, reverse: bool = False) -> datetime:
     if len(expression.split()) != len(FIELDS.split()):
         raise ValueError(f"`{expression}` is no schedule: it takes five fields, {FIELDS}")
     try:
-        return next(CronSim(expression, after.astimezone(zone)))
+        return next(CronSim(expression, start, reverse))
     except CronSimError as error:
         problem = str(error)[:1].lower() + str(error)[1:]
         raise ValueError(f"`{expression}` is no schedule: {problem} ({FIELDS})") from error

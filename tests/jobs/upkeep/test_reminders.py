@@ -92,6 +92,15 @@ def test_one_that_repeats_is_said_once_for_all_that_was_missed(ada: Entity) -> N
     assert run_all(runtime_at(ada, left.at)) == ["Reminder: Stand up"]
 
 
+def test_one_that_repeats_says_the_last_time_that_was_missed(ada: Entity) -> None:
+    remind(ada, "Take the pill", NOON, repeat="30 7 * * *")
+    week = NOON + timedelta(days=7)
+    assert run_all(runtime_at(ada, week.replace(hour=7))) == ["Reminder: Take the pill"]
+    remind(ada, "Feed the hens", NOON, repeat="30 7 * * *")
+    (said,) = run_all(runtime_at(ada, week.replace(hour=8)))
+    assert said == "Reminder (Sunday, 31 May 2026, 07:30): Feed the hens"
+
+
 def test_one_for_a_person_waits_for_their_talk_and_for_nothing_else(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([say("Hello Kim."), say("Hello Sam.")]))
     talk(runtime, "Hi.", "Kim")
