@@ -20,7 +20,14 @@ from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, pla
 from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import installation
-from bumble.errors import HistoryMissingError, RefusedError, SyncError, UsageError, UserError
+from bumble.errors import (
+    HistoryMissingError,
+    RecordInvalidError,
+    RefusedError,
+    SyncError,
+    UsageError,
+    UserError,
+)
 from bumble.files import disk
 from bumble.history import remote
 from bumble.jobs import tick
@@ -423,12 +430,11 @@ def _say(
 
 
 def _automation(opened: Opened, automation: automations.Automation) -> dict[str, Any]:
-    following, problem = None, None
+    at, problem = None, None
     if automation.enabled:
         try:
-            at = schedule.following(automation.schedule, opened.shell.now(), opened.zone)
-            following = at.isoformat() if at else None
-        except ValueError as error:
+            at = schedule.runs_next(opened.entity, automation, opened.now, opened.zone).isoformat()
+        except RecordInvalidError as error:
             problem = str(error)
     return {
         "id": automation.id,
@@ -436,7 +442,7 @@ def _automation(opened: Opened, automation: automations.Automation) -> dict[str,
         "enabled": automation.enabled,
         "failures": automation.failures,
         "last": automation.last.isoformat() if automation.last else None,
-        "next": following,
+        "next": at,
         "problem": problem,
         "prompt": automation.prompt,
     }
@@ -462,8 +468,10 @@ def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
 
 
 def _state(opened: Opened, automation: Mapping[str, Any]) -> str:
-    following = f"next {_when(opened, automation['next'])}" if automation["next"] else ""
-    return str(automation["problem"] or following or "switched off")
+    if not automation["next"]:
+        return str(automation["problem"] or "switched off")
+    is_due = datetime.fromisoformat(automation["next"]) <= opened.now
+    return f"{'due since' if is_due else 'next'} {_when(opened, automation['next'])}"
 
 
 def _when(opened: Opened, at: str) -> str:

@@ -156,6 +156,10 @@ def test_an_automation_is_a_file_and_is_shown_with_its_next_time(run: Run) -> No
     (shown,) = run.ok("cron", "show", "--json").data["automations"]
     assert (shown["next"], shown["enabled"]) == ("2026-05-31T08:00:00+01:00", True)
     assert "next 2026-05-31 08:00" in run.ok("cron", "show").out
+    due = ("--now", "2026-06-01T09:05")
+    (shown,) = run.ok("cron", "show", "--json", *due).data["automations"]
+    assert shown["next"] == "2026-05-31T08:00:00+01:00"
+    assert "due since 2026-05-31 08:00" in run.ok("cron", "show", *due).out
 
 
 @pytest.mark.parametrize("when", ["0 8 * *", "0 8 * * 9"])
