@@ -1,7 +1,8 @@
 """Automations: which are due, and what comes of one that is run, written into the journal.
 
-One turn each, thought about as any other, with the owner as the one it is done for. Whatever ran
-late because the machine was off runs once. What a model says that may not write is no diary.
+One turn each, thought about as any other, with the owner as the one it is done for. What was missed
+because the machine was off runs once, and, as with anacron, not again on the same day. What a model
+says that may not write is no diary.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def check(runtime: Runtime) -> Due[automations.Automation | Path]:
 
 
 MOST_FAILURES = 5  # in a row, before one is switched off
-TAG, TITLE_CHARS = "automation", 60
+TAG, TITLE_CHARS, WHEN = "automation", 60, "%A %d %B %Y, %H:%M"
 
 
 def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
@@ -46,8 +47,11 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     automation = automations.AUTOMATION.load(job) if isinstance(job, Path) else job
     # says so if its schedule is none
     schedule.runs_next(runtime.entity, automation, at, runtime.zone)
+    wanted = schedule.newest(automation.schedule, at, runtime.zone)
+    next_time = schedule.following(automation.schedule, at, runtime.zone)
+    is_late = wanted.date() < at.date() == next_time.date()
     try:
-        done = _think(runtime, automation, at)
+        done = _think(runtime, automation, at, wanted)
         if done.problem is not None:
             raise done.problem
         said, failed = done.said, done.stopped not in ("done", "length") or not done.said
@@ -73,7 +77,8 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
         diary = None  # what a model says that may not write is none
         if not failed and sayings.of_owner(runtime) is None:
             diary = journal.plan_add(at, said, runtime.zone, why, tags=(TAG,), provenance=origin)
-        noted = automations.plan_ran(now, at, failures, why, enabled=now.enabled and not off)
+        ran = next_time if is_late else at  # it stands for that time of the day, too
+        noted = automations.plan_ran(now, ran, failures, why, enabled=now.enabled and not off)
         return [diary, noted, *(write() for write in writes)]
 
     data = {"automation": automation.id, "failed": failed, "failures": failures, "said": said}
@@ -86,8 +91,10 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     )
 
 
-def _think(runtime: Runtime, automation: automations.Automation, at: datetime) -> loop.LoopOutcome:
-    """Let the model act on the task, with the tools of a turn."""
+def _think(
+    runtime: Runtime, automation: automations.Automation, at: datetime, wanted: datetime
+) -> loop.LoopOutcome:
+    """Let the model act on a task that was wanted at some time, with the tools of a turn."""
     owner = people.speaker(runtime.entity, runtime.identity, None)
     # never written: what was said before is searched, this talk is nobody's
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, owner.id)
@@ -99,7 +106,7 @@ def _think(runtime: Runtime, automation: automations.Automation, at: datetime) -
         return tools.run(call.name, call.arguments, context)
 
     asked = prompts.load("automation").fill(
-        now=f"It is {at:%A %d %B %Y, %H:%M}.",
+        now=f"It is {at:{WHEN}}; this was to be done on {wanted:{WHEN}}.",
         owner=owner.name,
         prompt=automation.prompt.replace("</task", "< /task"),
     )

@@ -33,7 +33,8 @@ class Automation(Record, frozen=True, kw_only=True):
     prompt: Annotated[str, BODY]  # Markdown, without surrounding blank lines
     enabled: bool = True
     failures: int = 0  # in a row
-    # when it last ran, or was made; None: a person wrote the file
+    # when it last ran, or was made; of one that ran late: the time of that day for which it stands,
+    # too; None: a person wrote the file
     last: Annotated[datetime | None, LATER] = None
 
 
@@ -74,7 +75,7 @@ def plan_ran(
 
     Args:
         automation: As it was read.
-        at: When it ran.
+        at: When it ran, or which time it stands for.
         failures: In a row, up to now.
         why: For the change set.
         enabled: Whether it is to run again.

@@ -104,6 +104,22 @@ def test_what_was_missed_while_the_machine_was_off_runs_once(ada: Entity) -> Non
     assert run_all(runtime) == []
 
 
+def test_one_that_runs_late_is_told_so_and_does_not_run_again_on_that_day(ada: Entity) -> None:
+    automate(ada)
+    model = ScriptedModel([say("Late."), say("In time.")])
+    night = MORNING + timedelta(days=5, hours=-5)
+    assert len(run_all(runtime_at(ada, night, model))) == 1
+    now = "It is Saturday 30 May 2026, 03:00; this was to be done on Friday 29 May 2026, 08:00."
+    assert now in model.requests[0].messages[-1].content
+    assert run_all(runtime_at(ada, night + timedelta(minutes=10), model)) == []
+    assert run_all(runtime_at(ada, MORNING + timedelta(days=5), model)) == []
+    assert len(run_all(runtime_at(ada, MORNING + timedelta(days=6), model))) == 1
+    # who is up in the evening alone gets it every evening
+    model = ScriptedModel([replace(say("Evening."), always=True)])
+    for day in (7, 8, 9):
+        assert len(run_all(runtime_at(ada, MORNING + timedelta(days=day, hours=13), model))) == 1
+
+
 def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Entity) -> None:
     automate(ada)
     nothing = replace(act("end_turn"), always=True)
