@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from bumble.chat import workspace
 from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
@@ -105,7 +107,9 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
         noted = reminders.plan_delivered(now, at, following, why)
         if reminder.deliver != reminders.JOURNAL or noted is None:
             return [noted]
-        return [journal.plan_add(at, text, runtime.zone, why, tags=(TAG,)), noted]
+        origin = replace(reminder.provenance, by=TAG, sources=(reminder.id,))
+        entry = journal.plan_add(at, text, runtime.zone, why, tags=(TAG,), provenance=origin)
+        return [entry, noted]
 
     lines = () if printed else (f"{reminder.deliver}: {text}",)
     data = {"reminder": reminder.id, "deliver": reminder.deliver, "text": text}

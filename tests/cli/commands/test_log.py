@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,12 @@ def test_why_names_the_commit_of_this_entry_though_the_diary_says_the_same_again
     assert [ada.ok("why", at, "--json").data["written"]["commit"] for at in stamps] == commits
     (first, *_) = commits
     assert ada.ok("why", "It rained all day", "--json").data["written"]["commit"] == first
+
+
+def test_why_leads_from_a_reminder_in_the_diary_to_the_reminder(ada: Run) -> None:
+    made = ada.ok("remind", "add", "Hens", "--in", "1m", "--deliver", "journal", "--json").data
+    ada.now += timedelta(minutes=5)
+    ada.ok("remind", "run")
+    told = ada.ok("why", f"{ada.now:%Y-%m-%d %H:%M}", "--json").data
+    assert (told["by"], told["by_hand"], told["trust"]) == ("reminder", False, "owner")
+    assert [one["id"] for one in told["rests_on"]] == [made["id"]]

@@ -156,7 +156,7 @@ def test_two_ticks_at_once_say_everything_once(run: Run) -> None:
     words = ["-e", str(run.entity.root), "tick"]
     ticks = [subprocess.Popen(**forked.bumble(words, run.environ)) for _ in range(2)]
     assert [one.wait(60) for one in ticks] == [0, 0]
-    assert run.text("journal.md").count("#reminder") == 6
+    assert run.text("journal.md").count("\nReminder") == 6
 
 
 class Spawner:
@@ -220,7 +220,7 @@ def test_settling_only_makes_the_passes_of_one_turn(living: Run) -> None:
     living.write(WAITING, "a 1\nb 1\nb 2\n")
     living.ok("tick", "--settle-only")
     assert living.text(WAITING) == "b 2\n"
-    assert "#reminder" not in living.text("journal.md")
+    assert "Reminder" not in living.text("journal.md")
     assert run_lines(living)[-1]["command"] == "settle"
 
 

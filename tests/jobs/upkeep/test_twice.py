@@ -105,7 +105,7 @@ def test_a_crowd_of_cycles_and_two_chats_lose_nothing_and_double_nothing(
         "My goat won a ribbon.",
     ]
     assert said.count("I prefer tea to rain.") == said.count("My goat won a ribbon.") == 1
-    assert ada.entity.journal.read_text(encoding="utf-8").count("#reminder") == 1
+    assert ada.entity.journal.read_text(encoding="utf-8").count("\nReminder") == 1
     assert len(ada.dreamt()) <= 1  # one that was dreamt before anybody spoke
 
 
