@@ -106,6 +106,9 @@ CLOSING = tuple(dict.fromkeys(mark for _, mark in _PAIRS))
 _SIGNS = (
     *("<|start|>assistant", "<|end|>", "<|return|>", "<|begin_of_solution|>"),
     "<|end_of_solution|>",
+    # what ends a turn, where a server lets it through
+    *("<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<end_of_turn>"),
+    "<｜end▁of▁sentence｜>",
 )
 TAGS = (*OPENING, *CLOSING, *_SIGNS)
 _ATTRIBUTED = rf"<(?:{'|'.join(_NAMES)})\s[^<>]{{0,60}}"

@@ -72,3 +72,9 @@ def test_what_nobody_sees_reaches_no_model(unseen: str) -> None:
 )
 def test_words_and_emoji_stay(text: str) -> None:
     assert marks.plain(text) == text
+
+
+@pytest.mark.parametrize("sign", ["<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>"])
+def test_what_ends_a_turn_is_no_part_of_the_answer(sign: str) -> None:
+    assert run(list(f'{{"text": "A calm day. {sign}"}}{sign}'))[1] == '{"text": "A calm day. "}'
+    assert run([f"It ends with `{sign}`."])[1] == f"It ends with `{sign}`."
