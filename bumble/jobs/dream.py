@@ -31,7 +31,7 @@ from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources
 from bumble.jobs.episode import significance_now
 from bumble.llm import marks, prompts
-from bumble.llm.protocol import PromptMessage, Request
+from bumble.llm.protocol import Completion, PromptMessage, Request
 from bumble.models.embed import protocol
 from bumble.recall.belief_strength import Claim, plan_claims
 from bumble.records import (
@@ -602,7 +602,7 @@ def _dreamt(
         seed=seed % 2**31,
         cache_id=cache_id("dream"),
     )
-    first = runtime.model.complete(request).text
+    first = runtime.model.complete(request)
     dreamt = _read(first)
     if dreamt.whole:
         return dreamt
@@ -612,17 +612,22 @@ def _dreamt(
         request,
         messages=(
             *request.messages,
-            PromptMessage("assistant", first or "(nothing)"),
+            PromptMessage("assistant", first.text or "(nothing)"),
             PromptMessage("user", advice),
         ),
         temperature=min(config.temperature, RETRY_TEMPERATURE),
     )
-    return dreamt.filled(_read(runtime.model.complete(again).text))
+    return dreamt.filled(_read(runtime.model.complete(again)))
 
 
-def _read(text: str) -> Dreamt:
-    """Read an answer, without what the smallest models copy from the example."""
-    dreamt, example = parse(text), prompts.load("dream").text
+def _read(completion: Completion) -> Dreamt:
+    """Read an answer, without what the smallest models copy from the example.
+
+    The last line of one that was cut off, or that ends in its fragments, may be half a line.
+    """
+    dreamt, example = parse(completion.text), prompts.load("dream").text
+    if completion.finish_reason == "length" or not dreamt.thread:
+        dreamt = parse(completion.text.rstrip().rpartition("\n")[0])
     fragments = tuple(fragment for fragment in dreamt.fragments if fragment not in example)
     thread, title = ("" if one in example else one for one in (dreamt.thread, dreamt.title))
     return Dreamt(fragments, thread, title)

@@ -19,6 +19,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.jobs import dream
+from bumble.llm.protocol import FinishReason
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, dreams, episodes, journal, questions, state
 from bumble.records.base import Provenance
@@ -126,6 +127,27 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
     assert noise.line(held[0]) == f"[dream] {found.fragments[0]}"
     assert set(found.provenance.sources) == {one for pair in found.pairs for one in pair}
     assert state.read(ada.state).get("dream", "count") == 1
+
+
+TORN = "FRAGMENTS\n- a lake of bread\n- every moon is a dog\n- somebody asks for"
+
+
+@pytest.mark.parametrize("reason", ["length", "stop"])
+def test_of_an_answer_that_was_cut_off_no_half_line_is_kept(
+    ada: Entity, reason: FinishReason
+) -> None:
+    night(ada, reply=Reply(TORN, finish_reason=reason, always=True))
+    assert only_dream(ada).fragments == ("a lake of bread", "every moon is a dog")
+
+
+def test_a_thread_that_was_cut_off_is_asked_for_again(ada: Entity) -> None:
+    cut = Reply(f"{TORN} bread\n\nTHREAD\nWhat will not ri", finish_reason="length")
+    runtime = runtime_of(ada, [cut, WROTE], overrides=ON)
+    outcome = dream.run(runtime, dream.check(runtime).jobs[0])
+    assert outcome.data["thread"] == "what will not rise is what leaves"
+    torn = Reply("FRAGMENTS\n- a lake of br", finish_reason="length", always=True)
+    runtime = runtime_of(ada, [torn], overrides=ON)
+    assert not dream.run(runtime, dream.check(runtime).jobs[0]).ran
 
 
 def wondered(entity: Entity, text: str, *audience: str) -> questions.OpenQuestion:
