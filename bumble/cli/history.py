@@ -22,6 +22,7 @@ from bumble.history import log as commit_log
 from bumble.history import lookup
 from bumble.history import undo as undoing
 from bumble.history import why as explaining
+from bumble.jobs import tick
 from bumble.records import kinds, relationships
 from bumble.records.provenance import Reader, withheld
 from bumble.runtime import audiences
@@ -178,6 +179,8 @@ def log(
 ) -> None:
     """Show what became part of the entity, and when."""
     look(opened)
+    if failing := tick.failing(opened.entity.runs, opened.zone):
+        output.warn(opened.shell, failing)
     wanted, root = pathspecs(opened, what) if what else [], opened.root
     found = seen(opened, commit_log.read(root, limit=limit, cycle=cycle, wanted=wanted))
     undone = undoing.taken_back(commit_log.read(root, cycle=undoing.UNDO))

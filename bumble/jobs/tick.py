@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,6 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from bumble.errors import FileChangedError, LimitReachedError, LockedError
 from bumble.llm import ledger
 from bumble.runtime import job
 from bumble.runtime.job import Apply, Held, JobResult, Pass, Settled
@@ -41,7 +41,7 @@ class RunRecord(Struct, frozen=True):
     calls: Count  # to the model
     tokens: Count  # of prompts and answers
     events: tuple[RunEvent, ...]  # in order
-    errors: tuple[str, ...] = ()  # what went wrong, a line each
+    errors: tuple[str, ...] = ()  # what a person has to see to, a line each
 
 
 def append(path: Path, run: RunRecord) -> None:
@@ -60,7 +60,15 @@ def read(path: Path) -> Iterator[RunRecord]:
             yield msgspec.json.decode(line, type=RunRecord)
 
 
-WAITS = (LimitReachedError, FileChangedError, LockedError)  # nothing to be done about it now
+def failing(path: Path, zone: tzinfo) -> str:
+    """Say what runs fail at since when; empty: the last that had anything to do did it."""
+    had_work = (run for run in read(path) if run.events)
+    failed = list(takewhile(lambda run: run.errors, had_work))
+    if not failed:
+        return ""
+    since = failed[-1].at.astimezone(zone)
+    why = failed[0].errors[0].rstrip(".")
+    return f"since {since:%Y-%m-%d %H:%M} {why}; `bumble tick` tries again"
 
 
 def run(
@@ -90,8 +98,8 @@ def run(
         for settled in job.settle(runtime, noted, limit, apply, held=held):
             if not settled.held:
                 events.append(_ended(runtime, settled))
-            if settled.problem is not None:
-                problems.append(_first_line(settled.problem))
+            if settled.failure is not None:
+                problems.append(f"{settled.name} waits: {_first_line(settled.failure)}")
             yield settled
     finally:
         model = runtime.model
@@ -112,9 +120,7 @@ def run(
 
 def exit_code(settled_jobs: Iterable[Settled]) -> int:
     """Return the code of the first thing a person has to see to; 0 where there is none."""
-    problems = (settled.problem for settled in settled_jobs)
-    serious = (each for each in problems if each is not None and not isinstance(each, WAITS))
-    return next((problem.exit_code for problem in serious), 0)
+    return next((each.failure.exit_code for each in settled_jobs if each.failure), 0)
 
 
 def _noted(kind: Pass, events: list[RunEvent]) -> Pass:

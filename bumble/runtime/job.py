@@ -21,6 +21,7 @@ from bumble.errors import (
     AnswerInvalidError,
     CredentialsError,
     FileChangedError,
+    LimitReachedError,
     LockedError,
     ModelUnreachableError,
     UserError,
@@ -187,6 +188,9 @@ class Pass(Struct, frozen=True):
     written_as: str | None = None  # what its commits are called; None: as it; empty: it makes none
 
 
+WAITS = (LimitReachedError, FileChangedError, LockedError)  # nothing to be done about it now
+
+
 class Settled(Struct, frozen=True):
     """One job with its result, or with what it waits for; then nothing of it was written."""
 
@@ -194,6 +198,11 @@ class Settled(Struct, frozen=True):
     outcome: JobResult | None = None
     problem: UserError | None = None  # why it waits
     held: str = ""  # why the pass was not begun, or not gone on with
+
+    @property
+    def failure(self) -> UserError | None:
+        """What a person has to see to; None: it was done, or waits for what passes by itself."""
+        return None if isinstance(self.problem, WAITS) else self.problem
 
 
 def never() -> None:

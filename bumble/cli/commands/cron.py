@@ -279,7 +279,10 @@ def show(
         "scheduler": _scheduler(opened),
         "installed": {"crontab": bool(lines), "systemd": has_units},
         "runs": lines + (job.timers if has_units else []),
-        "problems": _lacking(opened) if lines or has_units else [],
+        "problems": [
+            *(_lacking(opened) if lines or has_units else ()),
+            *filter(None, [tick.failing(opened.entity.runs, opened.zone)]),
+        ],
         "last_tick": last.at.isoformat() if last else None,
         "automations": [_automation(opened, automation) for automation in listed.records],
     }

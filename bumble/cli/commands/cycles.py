@@ -304,11 +304,9 @@ def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
 
 def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
     """Say of each problem that a person has to see to, as soon as it is met."""
-    from bumble.jobs.tick import WAITS
-
     for settled in run:
-        if settled.problem is not None and not isinstance(settled.problem, WAITS):
-            output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
+        if settled.failure is not None:
+            output.warn(opened.shell, f"{settled.name} waits: {settled.failure}")
         yield settled
 
 

@@ -34,6 +34,7 @@ from bumble.errors import (
 from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.history import log
+from bumble.jobs import tick
 from bumble.records import kinds, relationships
 from bumble.records.provenance import Reader, withheld
 from bumble.text import words
@@ -65,6 +66,8 @@ def show(
     """
     zone = opened.zone
     now = opened.now
+    if failing := tick.failing(opened.entity.runs, zone):
+        output.warn(opened.shell, failing)
     try:
         person = None if what in (TODAY, WEEK) else people.find(opened, what)
     except RecordMissingError as error:

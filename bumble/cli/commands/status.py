@@ -19,6 +19,7 @@ from bumble.entity import commits, git_operations
 from bumble.errors import UserError
 from bumble.files import git
 from bumble.index import sync
+from bumble.jobs import tick
 from bumble.llm import detect, ledger
 from bumble.models.weights import catalog as catalogs
 from bumble.models.weights import choice, store
@@ -260,6 +261,11 @@ def _due(look: Look) -> Part:
     return counts, "; ".join([*told, *([f"{lost} {UNREAD}"] if lost else [])])
 
 
+def _failing(look: Look) -> Part:
+    line = tick.failing(look.opened.entity.runs, look.opened.zone)
+    return line or None, line
+
+
 def _uncommitted(look: Look) -> Part:
     """Say what is written and waits for git, and why; None where nothing does."""
     waiting, place = commits.notes(look.opened.root), git.at(look.opened.root)
@@ -347,6 +353,7 @@ PARTS: tuple[tuple[str, str, Callable[[Look], Part], str], ...] = (
     ("mood", "mood", _mood, UNREAD),
     ("pending", "pending", _pending, UNREAD),
     ("due", "due", _due, UNREAD),
+    ("failing", "failing", _failing, ""),
     ("uncommitted", "to commit", _uncommitted, ""),
     ("review", "to review", _review, ""),
     ("not_obeyed", "not obeyed", _not_obeyed, ""),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from bumble.cli.process import Shell
 from bumble.errors import BudgetSpentError
 from bumble.runtime import locks
 from tests.support import forked
+from tests.support.repository import begun
 from tests.support.running import Run
 from tests.support.small import WAITING, small
 
@@ -251,3 +253,27 @@ def test_a_tick_waits_for_all_that_waking_waits_for(run: Run) -> None:
     run.ok("tick", *night)  # what else is due
     for command in ("wake", "tick"):
         assert run(command, "--exit-code", *night).code == NOTHING_DUE
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_what_fails_at_night_is_told_until_it_succeeds(
+    living: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(living.entity.root)
+
+    def spent(word: str) -> None:
+        raise BudgetSpentError("the account has nothing left to spend\nTop it up.")
+
+    monkeypatch.setattr(registry, "AFTER_TURN", (small("a", spent),))
+    living.write(WAITING, "a 1\n")
+    for clock in ("01:30", "01:40"):
+        living("tick", "--now", f"2026-05-25T{clock}")
+    night = "since 2026-05-25 01:30 a waits: the account has nothing left to spend; `bumble tick`"
+    assert living.ok("status", "--json").data["failing"].startswith(night)
+    for command in (["status"], ["show"], ["log"], ["cron", "show"]):
+        ran = living.ok(*command)
+        assert night in ran.out + ran.err, command
+    monkeypatch.setattr(registry, "AFTER_TURN", (small("a"),))
+    living.ok("tick")
+    assert living.ok("status", "--json").data["failing"] is None
+    assert "nothing left" not in living.ok("show").err

@@ -65,7 +65,11 @@ def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(runtime: Runtime) -> No
         "reflect_cycle_left",
     ]
     assert line.events[1].title == "dream: 1"
-    assert (line.command, line.calls, line.errors) == ("tick", 1, ("x.md: no record",))
+    assert (line.command, line.calls, line.errors) == (
+        "tick",
+        1,
+        ("reflect waits: x.md: no record",),
+    )
     assert line.tokens > 0
     assert tick.exit_code(settled) == 12
 
