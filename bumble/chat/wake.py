@@ -76,17 +76,11 @@ class PastWake(Struct, frozen=True):
 
 
 class WakeDecision(Struct, frozen=True):
-    """Whether it wakes now, and why."""
+    """That it wakes now, and why."""
 
     at: datetime
-    conditions: tuple[Condition, ...]
-    cause: Cause | None
+    cause: Cause
     past: tuple[PastWake, ...]  # oldest first
-
-    @property
-    def told(self) -> str:
-        """What wakes it, for people."""
-        return self.cause.detail if self.cause else ""
 
     @property
     def barred(self) -> frozenset[str]:
@@ -95,9 +89,9 @@ class WakeDecision(Struct, frozen=True):
         return frozenset(tool for tool, times in used.items() if times >= RUT_TIMES) - {REST}
 
 
-def decide(runtime: Runtime, at: datetime) -> WakeDecision:
-    """Decide whether to wake."""
-    past = read_past(runtime)
+def check(runtime: Runtime) -> Due[WakeDecision]:
+    """Decide whether to wake: every gate, and the decision where anything calls it."""
+    at, past = runtime.now(), read_past(runtime)
     soma = body_state.read(runtime, at)
     cause = next(_causes(runtime, soma, past, at), None)
     wait = _timer(runtime, past)
@@ -108,7 +102,8 @@ def decide(runtime: Runtime, at: datetime) -> WakeDecision:
         "an impulse, a conflict, a stray thought or the timer",
         cause is not None,
     )
-    return WakeDecision(at, (*_gates(runtime, past, at), reason), cause, past)
+    decided = (WakeDecision(at, cause, past),) if cause else ()
+    return Due((*_gates(runtime, past, at), reason), decided)
 
 
 def is_quiet(runtime: Runtime, at: datetime) -> bool:
@@ -249,7 +244,7 @@ class Wake(Struct, frozen=True):
     @property
     def audience(self) -> tuple[str, ...]:
         """Who may meet what comes of it; empty: everyone."""
-        thought = self.decision.cause.thought if self.decision.cause else None
+        thought = self.decision.cause.thought
         return (self.person,) if self.person else thought.audience if thought else ()
 
     def origin(self, model: str) -> base.Provenance:
@@ -265,8 +260,6 @@ class Wake(Struct, frozen=True):
     def cause(self) -> str:
         """What woke it, for a prompt."""
         cause = self.decision.cause
-        if cause is None:
-            return "nothing"
         quoted = f", “{noise.line(cause.thought)}”" if cause.thought else ""
         return f"{cause.detail}{quoted}"
 
@@ -297,7 +290,7 @@ class Bounded(Wrapper):
 
 def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     """Choose of whom it thinks, and what it may use."""
-    thought = decision.cause.thought if decision.cause else None
+    thought = decision.cause.thought
     person = _person(runtime, thought.audience if thought else ())
     record = people.find_person(runtime, person) if person else None
     wake = Wake(decision, person, record.name if record else person, ())
@@ -392,7 +385,7 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
     aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
 
     def diary() -> Change:
-        why = f"woke: {wake.decision.told}"
+        why = f"woke: {wake.decision.cause.detail}"
         return journal.plan_add(at, aloud, runtime.zone, why, tags=(WAKE,), provenance=origin)
 
     calls = [
@@ -468,23 +461,16 @@ def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:
     return [one for one in readable if one.person == person and not one.done]
 
 
-def check(runtime: Runtime) -> Due[WakeDecision]:
-    """Return every gate, and the decision; due only where it wakes."""
-    decision = decide(runtime, runtime.now())
-    return Due(decision.conditions, (decision,))
-
-
 def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
     """Wake and do one thing."""
     wake = begin(runtime, decision)
-    outcome, cause, told = act(runtime, wake), decision.cause, decision.told
-    barred = sorted(decision.barred)
+    outcome, cause = act(runtime, wake), decision.cause
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in outcome.plans]
-        now = PastWake(decision.at, outcome.did, cause.key if cause else "timer")
+        now = PastWake(decision.at, outcome.did, cause.key)
         held = [*decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
         rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
         file = state.read(runtime.entity.state)
@@ -497,15 +483,15 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
 
     why = f" ({outcome.why})" if outcome.why else ""
     return JobResult(
-        title=f"wake: {outcome.did}, because of {told}",
+        title=f"wake: {outcome.did}, because of {cause.detail}",
         plan=plan,
-        lines=(f"Woke because of {told}: {outcome.did}{why}.", *outcome.lines),
+        lines=(f"Woke because of {cause.detail}: {outcome.did}{why}.", *outcome.lines),
         data={
             "woke": True,
             "did": outcome.did,
-            "cause": cause.key if cause else "",
+            "cause": cause.key,
             "why": outcome.why,
-            "barred": barred,
+            "barred": sorted(decision.barred),
             "person": wake.person,
             "messages": outcome.messages,
             "steps": outcome.steps,
