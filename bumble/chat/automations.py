@@ -47,9 +47,10 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     automation = automations.AUTOMATION.load(job) if isinstance(job, Path) else job
     # says so if its schedule is none
     schedule.runs_next(runtime.entity, automation, at, runtime.zone)
-    wanted = schedule.newest(automation.schedule, at, runtime.zone)
-    next_time = schedule.following(automation.schedule, at, runtime.zone)
-    is_late = wanted.date() < at.date() == next_time.date()
+    around = (automation.schedule, at, runtime.zone)
+    wanted, upcoming = schedule.newest(*around), schedule.following(*around)
+    # what was wanted on an earlier day stands for this day's time, too
+    ran = upcoming if wanted.date() < at.date() == upcoming.date() else at
     try:
         done = _think(runtime, automation, at, wanted)
         if done.problem is not None:
@@ -77,7 +78,6 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
         diary = None  # what a model says that may not write is none
         if not failed and sayings.of_owner(runtime) is None:
             diary = journal.plan_add(at, said, runtime.zone, why, tags=(TAG,), provenance=origin)
-        ran = next_time if is_late else at  # it stands for that time of the day, too
         noted = automations.plan_ran(now, ran, failures, why, enabled=now.enabled and not off)
         return [diary, noted, *(write() for write in writes)]
 

@@ -175,12 +175,11 @@ class Shell(Struct):
         if text is None:
             return
         try:
-            at = datetime.fromisoformat(text)
+            at = self.now_given = datetime.fromisoformat(text)
         except ValueError:
             raise UsageError(f"--now {text}: not a time like 2026-05-24T03:12:47+02:00") from None
         if not moments.is_sane(at):
             raise UsageError(f"--now {text}: {moments.YEARS}")
-        self.now_given = at
 
     def set_seed(self, seed: int | None) -> None:
         """Take the random source from --seed."""

@@ -261,11 +261,6 @@ def _due(look: Look) -> Part:
     return counts, "; ".join([*told, *([f"{lost} {UNREAD}"] if lost else [])])
 
 
-def _failing(look: Look) -> Part:
-    line = tick.failing(look.opened.entity.runs, look.opened.zone)
-    return line or None, line
-
-
 def _uncommitted(look: Look) -> Part:
     """Say what is written and waits for git, and why; None where nothing does."""
     waiting, place = commits.notes(look.opened.root), git.at(look.opened.root)
@@ -353,7 +348,15 @@ PARTS: tuple[tuple[str, str, Callable[[Look], Part], str], ...] = (
     ("mood", "mood", _mood, UNREAD),
     ("pending", "pending", _pending, UNREAD),
     ("due", "due", _due, UNREAD),
-    ("failing", "failing", _failing, ""),
+    (
+        "failing",
+        "failing",
+        lambda look: (
+            (line := tick.failing(look.opened.entity.runs, look.opened.zone)) or None,
+            line,
+        ),
+        "",
+    ),
     ("uncommitted", "to commit", _uncommitted, ""),
     ("review", "to review", _review, ""),
     ("not_obeyed", "not obeyed", _not_obeyed, ""),
