@@ -161,7 +161,13 @@ class Relationship(Record, frozen=True, kw_only=True):
     # by `line_key`: what a program wrote; None: not marked
     lines: Annotated[
         Mapping[str, base.Provenance] | None,
-        fields.Key(read=_lines, merge=fields.nested({}, fields.nested(fields.ORIGIN))),
+        fields.Key(
+            read=_lines,
+            merge=fields.nested({}, fields.nested(fields.ORIGIN)),
+            said=lambda was, now: (
+                [": portrait rests on other words"] if set(was or ()) == set(now or ()) else []
+            ),
+        ),
     ]
     # the portrait, Markdown, without what stands in for one; empty until the first reflection
     text: Annotated[str, fields.BODY]

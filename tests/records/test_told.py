@@ -49,6 +49,12 @@ def test_a_person_tells_of_talks_scores_notes_and_names() -> None:
     ]
 
 
+def test_a_portrait_of_which_only_the_sources_changed_says_that_and_shows_no_mark() -> None:
+    text = "---\nlines:\n  h0123456789ab: {by: distill, from: [msg_1]}\n---\n\nRows.\n"
+    told = relationships.PERSON.tell("kim", text, text.replace("msg_1", "msg_2"))
+    assert list(told) == ["kim: portrait rests on other words"]
+
+
 def test_others_tell_of_what_became_of_them() -> None:
     change = projects.plan_new("Tea", {"next": ("boil",)}, "Calm.", "begin")
     old = projects.PROJECT.parse((change.data or b"").decode(), "tea")
