@@ -28,7 +28,7 @@ def live(lived: Stretch, days: int) -> Wakes:
         if moment.person:
             lived.ok(moment.at, "chat", "--as", moment.person, moment.text)
             continue
-        done = lived.data(moment.at, "tick")["done"]
+        done = lived.data(moment.at, "tick", "--all")["done"]
         wakes += [(moment.at, each) for each in done if each["pass"] == "wake"]
     return wakes
 
