@@ -76,11 +76,17 @@ class PastWake(Struct, frozen=True):
 
 
 class WakeDecision(Struct, frozen=True):
-    """That it wakes now, and why."""
+    """Whether it wakes now, and why."""
 
     at: datetime
-    cause: Cause
+    conditions: tuple[Condition, ...]
+    cause: Cause | None
     past: tuple[PastWake, ...]  # oldest first
+
+    @property
+    def told(self) -> str:
+        """What wakes it, for people."""
+        return self.cause.detail if self.cause else ""
 
     @property
     def barred(self) -> frozenset[str]:
@@ -89,9 +95,9 @@ class WakeDecision(Struct, frozen=True):
         return frozenset(tool for tool, times in used.items() if times >= RUT_TIMES) - {REST}
 
 
-def check(runtime: Runtime) -> Due[WakeDecision]:
-    """Decide whether to wake: every gate, and the decision where anything calls it."""
-    at, past = runtime.now(), read_past(runtime)
+def decide(runtime: Runtime, at: datetime) -> WakeDecision:
+    """Decide whether to wake."""
+    past = read_past(runtime)
     soma = body_state.read(runtime, at)
     cause = next(_causes(runtime, soma, past, at), None)
     wait = _timer(runtime, past)
@@ -102,8 +108,7 @@ def check(runtime: Runtime) -> Due[WakeDecision]:
         "an impulse, a conflict, a stray thought or the timer",
         cause is not None,
     )
-    decided = (WakeDecision(at, cause, past),) if cause else ()
-    return Due((*_gates(runtime, past, at), reason), decided)
+    return WakeDecision(at, (*_gates(runtime, past, at), reason), cause, past)
 
 
 def is_quiet(runtime: Runtime, at: datetime) -> bool:
@@ -244,7 +249,7 @@ class Wake(Struct, frozen=True):
     @property
     def audience(self) -> tuple[str, ...]:
         """Who may meet what comes of it; empty: everyone."""
-        thought = self.decision.cause.thought
+        thought = self.decision.cause.thought if self.decision.cause else None
         return (self.person,) if self.person else thought.audience if thought else ()
 
     def origin(self, model: str) -> base.Provenance:
@@ -260,6 +265,8 @@ class Wake(Struct, frozen=True):
     def cause(self) -> str:
         """What woke it, for a prompt."""
         cause = self.decision.cause
+        if cause is None:
+            return "nothing"
         quoted = f", “{noise.line(cause.thought)}”" if cause.thought else ""
         return f"{cause.detail}{quoted}"
 
@@ -290,7 +297,7 @@ class Bounded(Wrapper):
 
 def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
     """Choose of whom it thinks, and what it may use."""
-    thought = decision.cause.thought
+    thought = decision.cause.thought if decision.cause else None
     person = _person(runtime, thought.audience if thought else ())
     record = people.find_person(runtime, person) if person else None
     wake = Wake(decision, person, record.name if record else person, ())
@@ -385,7 +392,7 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
     aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
 
     def diary() -> Change:
-        why = f"woke: {wake.decision.cause.detail}"
+        why = f"woke: {wake.decision.told}"
         return journal.plan_add(at, aloud, runtime.zone, why, tags=(WAKE,), provenance=origin)
 
     calls = [
@@ -461,16 +468,23 @@ def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:
     return [one for one in readable if one.person == person and not one.done]
 
 
+def check(runtime: Runtime) -> Due[WakeDecision]:
+    """Return every gate, and the decision; due only where it wakes."""
+    decision = decide(runtime, runtime.now())
+    return Due(decision.conditions, (decision,))
+
+
 def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
     """Wake and do one thing."""
     wake = begin(runtime, decision)
-    outcome, cause = act(runtime, wake), decision.cause
+    outcome, cause, told = act(runtime, wake), decision.cause, decision.told
+    barred = sorted(decision.barred)
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in outcome.plans]
-        now = PastWake(decision.at, outcome.did, cause.key)
+        now = PastWake(decision.at, outcome.did, cause.key if cause else "timer")
         held = [*decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
         rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
         file = state.read(runtime.entity.state)
@@ -483,15 +497,15 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
 
     why = f" ({outcome.why})" if outcome.why else ""
     return JobResult(
-        title=f"wake: {outcome.did}, because of {cause.detail}",
+        title=f"wake: {outcome.did}, because of {told}",
         plan=plan,
-        lines=(f"Woke because of {cause.detail}: {outcome.did}{why}.", *outcome.lines),
+        lines=(f"Woke because of {told}: {outcome.did}{why}.", *outcome.lines),
         data={
             "woke": True,
             "did": outcome.did,
-            "cause": cause.key,
+            "cause": cause.key if cause else "",
             "why": outcome.why,
-            "barred": sorted(decision.barred),
+            "barred": barred,
             "person": wake.person,
             "messages": outcome.messages,
             "steps": outcome.steps,
