@@ -1,4 +1,8 @@
-"""Waking by itself: one decision a tick, at most one session, each with its reason."""
+"""Waking by itself: one decision a tick, at most one session, each with its reason.
+
+A decision not to wake is a line of the run ledger every time, and an entry of the history whenever
+its reason is another than before.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import hashlib
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -87,6 +91,11 @@ class WakeDecision(Struct, frozen=True):
     def told(self) -> str:
         """What wakes it, for people."""
         return self.cause.detail if self.cause else ""
+
+    @property
+    def closed(self) -> Condition | None:
+        """The first gate that is closed; None if none is."""
+        return next((gate for gate in self.conditions if not gate.passes), None)
 
     @property
     def barred(self) -> frozenset[str]:
@@ -209,6 +218,11 @@ def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
         except ValueError:
             continue
     return tuple(wake for wake in past if wake.at.tzinfo)
+
+
+def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
+    file = state.read(runtime.entity.state)
+    return state.plan_write(file, {WAKE: dict(values)}, why)
 
 
 MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
@@ -474,25 +488,48 @@ def check(runtime: Runtime) -> Due[WakeDecision]:
     return Due(decision.conditions, (decision,))
 
 
+def check_tick(runtime: Runtime) -> Due[WakeDecision]:
+    """Return the decision of a tick, which is made, and has its line, whether it wakes or not."""
+    if not runtime.config.wake.enabled:
+        return Due((Condition("enabled", "off", "wake.enabled", False),), ())
+    decision = decide(runtime, runtime.now())
+    return Due(decision.conditions[:1], (decision,))
+
+
 def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
-    """Wake and do one thing."""
+    """Wake and do one thing, or stay asleep."""
+    if decision.closed is not None or decision.cause is None:
+        gate = decision.closed or decision.conditions[-1]
+        reason = f"{gate.name}: {gate.value}, wants {gate.wants}"
+        return JobResult(
+            title=f"wake: stays asleep, {reason}",
+            # noted once for as long as that is the reason
+            plan=lambda: (_plan(runtime, {"reason": gate.name}, f"stays asleep: {gate.name}"),),
+            lines=(f"Stays asleep: {reason}.",),
+            data={"woke": False, "reason": reason},
+            ran=False,
+        )
     wake = begin(runtime, decision)
-    outcome, cause, told = act(runtime, wake), decision.cause, decision.told
-    barred = sorted(decision.barred)
+    return _awake(runtime, wake, act(runtime, wake))
+
+
+def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
+    cause, told = wake.decision.cause, wake.decision.told
+    barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
-        if read_past(runtime) != decision.past:
+        if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in outcome.plans]
-        now = PastWake(decision.at, outcome.did, cause.key if cause else "timer")
-        held = [*decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
+        now = PastWake(wake.decision.at, outcome.did, cause.key if cause else "timer")
+        held = [*wake.decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
         rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
-        file = state.read(runtime.entity.state)
-        woke = state.plan_write(file, {WAKE: {"recent": rows}}, f"wake: {outcome.did}")
+        values = {"recent": rows, "reason": "woke"}
+        woke = _plan(runtime, values, f"wake: {outcome.did}")
         moved = None
         if outcome.events:
             move = body_state.events(runtime, outcome.events)
-            moved = body_state.plan(runtime, decision.at, move, "it was awake for a while")
+            moved = body_state.plan(runtime, wake.decision.at, move, "it was awake for a while")
         return (*changes, moved, woke)
 
     why = f" ({outcome.why})" if outcome.why else ""

@@ -26,7 +26,7 @@ AFTER: tuple[Pass, ...] = (
     Pass("working memory", working_memory.check, working_memory.run, reviewed=True),
     Pass("evolve", evolve.check, evolve.run),
     # it minds silence by a gate of its own
-    Pass("wake", wake.check, wake.run, thinks=False, at_once=True),
+    Pass("wake", wake.check_tick, wake.run, thinks=False, at_once=True),
 )
 
 # What else makes commits by itself, a turn or a command of its own, and what of it may wait.

@@ -28,6 +28,7 @@ from bumble.records.fields import (
     Values,
     by_kind,
     counted,
+    either,
     joined,
     later,
     mapping,
@@ -49,7 +50,7 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "consolidate": {"at": datetime, "count": int},
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},
     "working": {"at": datetime},
-    "wake": {"recent": list},
+    "wake": {"recent": list, "reason": str},
     "evolve": {"interactions": int, "at": datetime},
     "review": {"waiting": {EACH: datetime}},
     "refused": {EACH: datetime},
@@ -101,7 +102,7 @@ def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
         "sessions": nested({}, moved),
         "consolidate": _consolidation,
         "dream": _dream_count,
-        "wake": nested({"recent": joined}),
+        "wake": nested({"recent": joined, "reason": either}),
         "review": _review,
     }
     return mapping(base, current, incoming, rules, by_kind)

@@ -501,9 +501,9 @@ OLD, MINE, YOURS = (f"2026-05-2{n}T09:00:00+01:00 note timer" for n in (3, 4, 5)
 
 
 def test_the_wakes_of_both_clones_count() -> None:
-    base = {"wake": {"recent": [OLD]}}
-    current = {"wake": {"recent": [OLD, MINE]}}
-    incoming = {"wake": {"recent": [OLD, YOURS]}}
+    base = {"wake": {"recent": [OLD], "reason": "gap"}}
+    current = {"wake": {"recent": [OLD, MINE], "reason": "woke"}}
+    incoming = {"wake": {"recent": [OLD, YOURS], "reason": "silence"}}
     merged = state.STATE.join(base, current, incoming)["wake"]
     assert merged == state.STATE.join(base, incoming, current)["wake"]
     assert merged["recent"] == [OLD, MINE, YOURS]

@@ -195,11 +195,11 @@ def wake(opened: Opened, flags: JobFlags) -> None:
     """Let the entity wake by itself for a moment, if something calls it and nobody talks.
 
     Off unless wake.enabled; `tick` does the same. It writes, notes, looks something up, leaves a
-    message, or rests; what it did, and why, is in `bumble log`.
+    message, or rests; what it decided, and why, is in `bumble log` and the run ledger.
     """
     from bumble.chat import wake as job
 
-    run_job.perform(opened, flags, "wake", job.check, job.run)
+    run_job.perform(opened, flags, "wake", job.check if flags.check else job.check_tick, job.run)
 
 
 @runs_job

@@ -14,7 +14,6 @@ import pytest
 
 from bumble.cli import registry
 from bumble.cli.app import main
-from bumble.cli.command import NOTHING_DUE
 from bumble.cli.process import Shell
 from bumble.errors import BudgetSpentError
 from bumble.runtime import locks
@@ -240,19 +239,6 @@ def test_a_second_tick_at_once_leaves_quietly(living: Run) -> None:
         assert living.ok("tick").out == ""
         assert "Another tick is at work" in living.ok("tick", "-v").out
     assert living.text(WAITING) == "b 1\n"
-
-
-def test_a_tick_waits_for_all_that_waking_waits_for(run: Run) -> None:
-    run.write("script.yaml", SCRIPT)
-    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
-    run.ok("config", "set", "wake.enabled", "true")
-    night = ("--now", "2026-05-25T02:00")
-    told = run.ok("wake", "--check", "--json", *night).data
-    assert not told["due"]
-    assert run.ok("tick", "--check", "--json", *night).data["wake"]["gates"] == told["gates"]
-    run.ok("tick", *night)  # what else is due
-    for command in ("wake", "tick"):
-        assert run(command, "--exit-code", *night).code == NOTHING_DUE
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from bumble.body.noise import DREAM, THOUGHT, Fragment
 from bumble.chat import reminders as delivery
 from bumble.chat import wake
-from bumble.cli import run_job
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.llm.protocol import Completion, OnText, Request
@@ -32,7 +31,7 @@ LISBON = ZoneInfo("Europe/Lisbon")
 MORNING = datetime(2026, 5, 25, 9, tzinfo=LISBON)
 PASSES = (
     Pass("reminders", delivery.check, delivery.run, thinks=False),
-    Pass("wake", wake.check, wake.run, thinks=False, at_once=True),
+    Pass("wake", wake.check_tick, wake.run, thinks=False, at_once=True),
 )
 
 
@@ -73,9 +72,7 @@ def awake(entity: Entity, model: ScriptedModel, at: datetime = MORNING, **values
 
 
 def woken(runtime: Runtime) -> JobResult:
-    due = wake.check(runtime)
-    assert due.due
-    (found,) = due.jobs
+    (found,) = wake.check_tick(runtime).jobs
     outcome = wake.run(runtime, found)
     job.apply(runtime, outcome)
     return outcome
@@ -100,7 +97,7 @@ def test_a_wake_in_2036_delays_no_later_one(entity: Entity) -> None:
     assert woken(awake(entity, ScriptedModel([]), future)).data["woke"]
     assert woken(awake(entity, ScriptedModel([]))).data["woke"]
     soon = MORNING + timedelta(seconds=30)
-    assert not wake.check(awake(entity, ScriptedModel([]), soon)).due
+    assert not woken(awake(entity, ScriptedModel([]), soon)).data["woke"]
     assert woken(awake(entity, ScriptedModel([]), MORNING + timedelta(hours=6))).data["woke"]
 
 
@@ -115,9 +112,19 @@ def test_a_wake_in_2036_delays_no_later_one(entity: Entity) -> None:
 def test_each_closed_gate_says_why(
     entity: Entity, at: datetime, values: dict[str, Any], gate: str
 ) -> None:
-    due = wake.check(awake(entity, Stubborn("write_journal"), at, **values))
-    assert not due.due
-    assert gate in run_job.why_not(due)
+    model = Stubborn("write_journal")
+    outcome = woken(awake(entity, model, at, **values))
+    assert gate in outcome.title
+    assert outcome.data["woke"] is False
+    assert not model.requests
+
+
+def test_a_reason_to_stay_asleep_is_written_once_as_long_as_it_holds(entity: Entity) -> None:
+    runtime = awake(entity, Stubborn("write_journal"), MORNING + timedelta(hours=14))
+    woken(runtime)
+    before = entity.state.read_bytes()
+    woken(runtime)
+    assert entity.state.read_bytes() == before
 
 
 def test_a_dream_that_lingers_wakes_it_before_a_louder_thought(entity: Entity) -> None:
@@ -181,9 +188,9 @@ def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
 
 def test_below_write_it_stays_asleep(entity: Entity) -> None:
     model = Stubborn(wake.LEAVE_MESSAGE)
-    due = wake.check(replace(awake(entity, model), abilities=Abilities()))
-    assert not due.due
-    assert "model: may not write" in run_job.why_not(due)
+    runtime = replace(awake(entity, model), abilities=Abilities())
+    assert woken(runtime).data["reason"].startswith("model: may not write")
+    assert not model.requests
 
 
 def boat(entity: Entity, *audience: str) -> None:
@@ -222,7 +229,7 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
     runtime = awake(entity, Stubborn(favourite), MORNING)
     clock = runtime.clock
     assert isinstance(clock, Clock)
-    wakes: list[tuple[datetime, JobResult]] = []
+    decisions: list[tuple[datetime, JobResult]] = []
     days = 7 if WHOLE else 2
     for number in range(days * 48):
         clock.at = MORNING + timedelta(minutes=30 * number)
@@ -231,8 +238,11 @@ def test_a_week_keeps_to_every_limit(entity: Entity, favourite: str) -> None:
         for settled in job.settle(runtime, PASSES):
             assert settled.problem is None
             if settled.name == "wake" and settled.outcome:
-                wakes.append((clock.at, settled.outcome))
-    assert all(" because of " in outcome.title for _, outcome in wakes)
+                decisions.append((clock.at, settled.outcome))
+    assert len(decisions) == days * 48
+    for _, outcome in decisions:
+        assert " because of " in outcome.title or ": stays asleep, " in outcome.title
+    wakes = [(at, one) for at, one in decisions if one.data["woke"]]
     assert len(wakes) > 3 * days - 2
     by_day = Counter(at.astimezone(LISBON).date() for at, _ in wakes)
     assert max(by_day.values()) <= runtime.config.wake.max_per_day

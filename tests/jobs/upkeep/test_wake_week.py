@@ -17,26 +17,29 @@ from tests.support.fake_server import FakeServer
 from tests.support.month import LISBON, START, Stretch
 
 CONFIG = settings.load().config.wake
-Wakes = list[tuple[datetime, dict[str, Any]]]
+Decisions = list[tuple[datetime, dict[str, Any]]]
 
 
-def live(lived: Stretch, days: int) -> Wakes:
-    """Live some days with wake on; return each wake."""
+def live(lived: Stretch, days: int) -> Decisions:
+    """Live some days with wake on; return what each tick decided, exactly one thing."""
     lived.ok(START, "config", "set", "wake.enabled", "true")
-    wakes: Wakes = []
+    decisions: Decisions = []
     for moment in month.moments(days, talks=days, by_night=timedelta(hours=2)):
         if moment.person:
             lived.ok(moment.at, "chat", "--as", moment.person, moment.text)
             continue
         done = lived.data(moment.at, "tick", "--all")["done"]
-        wakes += [(moment.at, each) for each in done if each["pass"] == "wake"]
-    return wakes
+        (decision,) = (each for each in done if each["pass"] == "wake")
+        decisions.append((moment.at, decision))
+    return decisions
 
 
-def held_against(lived: Stretch, wakes: Wakes, days: int) -> None:
-    """Hold what was done against every limit."""
+def held_against(lived: Stretch, decisions: Decisions, days: int) -> None:
+    """Hold what was decided against every limit."""
     assert lived.findings == []
-    assert all(" because of " in woke["title"] for _, woke in wakes)
+    for _, decision in decisions:
+        assert " because of " in decision["title"] or ": stays asleep, " in decision["title"]
+    wakes = [(at, decision) for at, decision in decisions if decision["woke"]]
     assert len(wakes) > 2 * days
     by_day = Counter(at.astimezone(LISBON).date() for at, _ in wakes)
     assert max(by_day.values()) <= CONFIG.max_per_day
@@ -49,7 +52,7 @@ def held_against(lived: Stretch, wakes: Wakes, days: int) -> None:
         for each in reminders.REMINDER.readable(lived.entity.reminders)
         if each.provenance.by == "wake"
     ]
-    assert left and max(woke["messages"] for _, woke in wakes) <= 2
+    assert left and max(decision["messages"] for _, decision in wakes) <= 2
     spoken = [message for message in lived.messages() if message.unprompted]
     assert spoken
     # who begins to talk at night hears what waits; nobody is begun with
