@@ -20,6 +20,15 @@ FOLDER = Path(__file__).with_name("languages")
 FIRST = "en"  # headings of a language without a file
 
 
+class Wishes(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said of reminders that are set, and to who wants something forgotten."""
+
+    waiting: str  # before the reminders that are set
+    none: str
+    withdrawn: str
+    stays: str  # what was told does, and what takes it out
+
+
 class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     """The wordings of one language; {…} are filled in."""
 
@@ -55,6 +64,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     reminder: str
     due: tuple[str, str]  # what a reminder is called when it is said: one's own, and a program's
     when: str  # to a wish for a reminder without a time
+    wishes: Wishes
     no_reminder: str
     cannot: str  # a model would be needed
     signs: Mapping[str, str]  # the words of sums: `times` is `*`

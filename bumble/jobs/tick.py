@@ -23,6 +23,9 @@ Count = Annotated[int, Meta(ge=0)]
 Moment = Annotated[datetime, Meta(tz=True)]
 
 
+DECISIONS = frozenset(("wake_cycle_start", "wake_cycle_completed"))
+
+
 class RunEvent(Struct, frozen=True, omit_defaults=True):
     """A step of a run: `dream_cycle_start`, then `dream_cycle_completed` or `…_left`."""
 
@@ -62,7 +65,8 @@ def read(path: Path) -> Iterator[RunRecord]:
 
 def failing(path: Path, zone: tzinfo) -> str:
     """Say what runs fail at since when; empty: the last that had anything to do did it."""
-    had_work = (run for run in read(path) if run.events)
+    # whether to wake is decided at each tick
+    had_work = (run for run in read(path) if {one.event for one in run.events} - DECISIONS)
     failed = list(takewhile(lambda run: run.errors, had_work))
     if not failed:
         return ""
