@@ -19,9 +19,11 @@ from bumble.models.embed import reader
 from bumble.models.weights import catalog, embedders
 from training import head, labels
 from training.features import Features
-from training.labels import INTENTS, REPLIES, Example
+from training.labels import INTENTS, REPLIES, WISHES, Example
 
+SURELY = 0.5  # of a wish a false one is worse than a missed one
 Rows = NDArray[np.int64]
+WISHED = 3  # times that who wrote wishes counts beside who wrote something else
 LEARNED = ("train", "choose")  # splits that short replies and names are fitted to
 INTRODUCE = INTENTS.index("introduce")
 
@@ -71,6 +73,14 @@ def report(
         if (right & there).sum() > 9:
             scores = f1(out["intent"][there, column], right[there], cuts[intent])
             print_scores(intent, scores, int(right[there].sum()))
+    asked = np.array([bool(one.wish) for one in chosen])
+    for column, wish in enumerate(WISHES):
+        right = np.array([one.wish == wish for one in chosen])
+        if (right & asked).sum() > 9:
+            scores = f1(out["wish"][asked, column], right[asked], cuts[wish])
+            print_scores(wish, scores, int(right.sum()))
+            false = int((out["wish"][~asked, column] > cuts[wish]).sum())
+            print(f"    {false} of {int((~asked).sum())} others")
     for column, grade in enumerate(head.GRADES):
         marked = np.array([one.heavy is not None for one in chosen])
         level = int(grade[-1])
@@ -118,6 +128,10 @@ def choose_cuts(examples: Sequence[Example], out: Any, rows: Rows) -> dict[str, 
         )
         enough = (right & marked).sum() > 9
         cuts[grade] = best_cut(out["grade"][marked, column], right[marked]) if enough else 0.0
+    wished = np.array([one.wishes() for one in chosen])
+    asked = np.array([bool(one.wish) for one in chosen])
+    for column, wish in enumerate(WISHES):
+        cuts[wish] = best_cut(out["wish"][asked, column], wished[asked, column], SURELY)
     return cuts
 
 
@@ -144,6 +158,7 @@ def stored(params: head.Params, scale: head.Scale, cuts: dict[str, float]) -> di
         "cuts": np.array(list(cuts.values()), np.float32),
         "intents": np.array(INTENTS),
         "replies": np.array(REPLIES),
+        "wishes": np.array(WISHES),
     }
 
 
@@ -153,7 +168,8 @@ def begin(file: Path) -> tuple[head.Params, head.Scale]:
         arrays = reader.unpacked({name: stored[name] for name in stored.files})
     scale = head.Scale(arrays.pop("mean"), arrays.pop("deviation"))
     parts = {n: v for n, v in arrays.items() if "." in n or n == "none"}
-    begun = head.nested({n: v for n, v in parts.items() if not n.startswith("own.")})
+    fitted = ("own.", "wish.")
+    begun = head.nested({n: v for n, v in parts.items() if not n.startswith(fitted)})
     return begun, scale
 
 
@@ -189,6 +205,16 @@ def main() -> None:
     named = [n for n, row in enumerate(learned) if examples[row].known_intents()[1][INTRODUCE]]
     own = right.intent[learned[named], INTRODUCE, :1]
     weights["own"] = head.fit_output(read[named], own)
+    taught = np.array(
+        [
+            n
+            for n, row in enumerate(learned)
+            for _ in range(WISHED if examples[row].wish else 1)
+            if examples[row].split == "train" and (examples[row].wish or examples[row].intents)
+        ]
+    )
+    wished = np.array([examples[row].wishes() for row in learned[taught]], np.float32)
+    weights["wish"] = head.fit_output(read[taught], wished)
     wanted = ["choose", "test", *(["sealed"] if given.sealed else [])]
     splits = {name: rows_of(examples, name) for name in wanted}
     outs = {name: head.predict(weights, data, part) for name, part in splits.items()}

@@ -166,7 +166,8 @@ def forward(p: Params, x: Any, mask: Any, before: Any, grams: Any, key: Any, *, 
     out = {name: _dense(p[name], last) for name in ("keep", "kind", "intent", "grade")}
     states = (x * mask[..., None]).sum(1) / jnp.maximum(mask.sum(1, keepdims=True), 1)
     features = jnp.concatenate([last, states], axis=-1)
-    out |= {"reply": _dense(p["reply"], features), "features": features}
+    fitted = {name: _dense(p[name], features) for name in ("reply", "wish") if name in p}
+    out |= {**fitted, "features": features}
     return out | {"span": _dense(p["span"], h[:, 1:])}
 
 
@@ -341,7 +342,7 @@ def predict(params: Params, data: Data, rows: NDArray[np.int64]) -> Params:
 
 
 def fit_output(features: NDArray[np.float32], right: NDArray[np.float32]) -> Params:
-    """Fit an output to its end, over what the head reads: short replies, whose name it is.
+    """Fit an output to its end, over what the head reads: short replies, names, wishes.
 
     Few are labelled. Shapes: features (n, features), right (n, outputs), how surely each is so.
     """

@@ -30,6 +30,8 @@ KNOWS_FOR_CODE = frozenset(  # writers
 )
 # Writers of whole messages with what a friend would answer: of short replies theirs count thrice.
 ANSWERED = frozenset({"ursula", "valentin", "wilma", "hazel", "lorenz", "noor", "ilka", "sami"})
+# What is wished of memory, beside the intents; who labelled it labelled nothing else.
+WISHES = ("ask_reminders", "cancel", "move", "forget")
 SPANS = ("name", "when", "what")
 # Short replies that a friend could give as the whole answer; a language's file words them.
 REPLIES = (
@@ -83,6 +85,11 @@ class Example:
     when: str = ""
     what: str = ""
     replies: tuple[str, ...] | None = None  # that fit, the best first
+    wish: str = ""  # one of WISHES, or `none`
+
+    def wishes(self) -> list[float]:
+        """Return for each wish whether it is there; whoever didn't ask for them hardly has one."""
+        return [float(self.wish == name) for name in WISHES]
 
     def known_intents(self) -> tuple[list[float], list[float]]:
         """Return for each intent whether it is there, and whether that is known."""

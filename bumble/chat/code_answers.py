@@ -10,7 +10,7 @@ import ast
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -26,7 +26,7 @@ from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime import schedule
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words
+from bumble.text import words as text_words
 from bumble.text.words import one_line, sentences
 
 PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
@@ -61,8 +61,21 @@ def answer(
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
     perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
-    if notices.says_when(said) and (wish := notices.wish(runtime, heard.session, heard.message)):
+    wish = notices.wish(runtime, heard.session, heard.message)
+    if notices.says_when(said) and wish:
         return _set(runtime, heard, reading, wish, words)
+    if said.has("forget"):
+        return CodeReply(words.wishes.stays, "forget")
+    if said.has("ask_reminders"):
+        return _waiting(runtime, _reminders(runtime, heard), words)
+    if said.has("cancel", "move"):
+        just_set = [wish.reminder] if wish and wish.reminder else []
+        meant = just_set or _meant(runtime, heard, reading.language)
+        if len(meant) == 1 and said.has("move"):
+            return _set(runtime, heard, reading, notices.Wish(heard.message, meant[0]), words)
+        if len(meant) == 1:
+            return _withdrawn(meant[0], words)
+        return _waiting(runtime, meant or _reminders(runtime, heard), words)
     tells = said.main == "ask_memory" or (said.main == "tell" and not said.when)
     if (said.has("remind") or perhaps) and not tells:
         reply = _reminder(runtime, heard, reading, words)
@@ -205,27 +218,48 @@ def _reminder(
     if due_time.repeats(when, reading.language):
         return _repeated(runtime, heard, reading, when, what, words)
     if due is None:
-        return _waiting(runtime, heard, words) or CodeReply(words.when, "remind")
+        meant = _meant(runtime, heard, reading.language)
+        return _waiting(runtime, meant, words) if meant else CodeReply(words.when, "remind")
     return _planned(runtime, heard, due, what, words)
 
 
-def _waiting(runtime: Runtime, heard: Heard, words: templates.Templates) -> CodeReply | None:
-    """Show the reminders that a wish without a time is about, and how each is removed.
+def _reminders(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:
+    """Return the reminders that are set for who speaks, the next first."""
+    there = reminders.REMINDER.readable(runtime.entity.reminders)
+    mine = (one for one in there if one.person == heard.who.id and not one.done)
+    heard_by = heard.session.people
+    told = (one for one in mine if base.may_read(one.provenance.audience, heard_by))
+    return sorted(told, key=lambda one: one.at)
 
-    "Cancel the choir reminder" is one: whether it is to come or to go, its words don't say.
-    """
-    reader = runtime.memory.reader
-    named = stop_words.telling_words(reader.read(heard.message.text).what) if reader else []
+
+def _meant(runtime: Runtime, heard: Heard, language: str) -> list[reminders.Reminder]:
+    """Return the reminders that a message has most words of; none, where it has none of any."""
+    said, there = text_words.stems(heard.message.text, language), _reminders(runtime, heard)
+    shared = {one.id: len(said & text_words.stems(one.text, language)) for one in there}
+    most = max(shared.values(), default=0)
+    return [one for one in there if most and shared[one.id] == most]
+
+
+def _waiting(
+    runtime: Runtime, there: Sequence[reminders.Reminder], words: templates.Templates
+) -> CodeReply:
+    """List reminders, and how each is removed."""
     rows = [
-        f"{_moment(one.at.astimezone(runtime.zone), runtime, words)}: {one_line(one.text)}"
+        f"- {_moment(one.at.astimezone(runtime.zone), runtime, words)}: {one_line(one.text)}"
         f" (`bumble remind remove {one.id}`)"
-        for one in reminders.REMINDER.readable(runtime.entity.reminders)
-        if named
-        and one.person == heard.who.id
-        and not one.done
-        and {*named} <= {*stop_words.telling_words(one.text)}
+        for one in there
     ]
-    return CodeReply("\n".join(rows), "remind") if rows else None
+    return CodeReply(
+        "\n".join((words.wishes.waiting, *rows)) if rows else words.wishes.none, "remind"
+    )
+
+
+def _withdrawn(reminder: reminders.Reminder, words: templates.Templates) -> CodeReply:
+    return CodeReply(
+        words.wishes.withdrawn.format(what=one_line(reminder.text)),
+        "remind",
+        lambda: reminders.REMINDER.plan_forget(reminder, "it is not wanted any more"),
+    )
 
 
 def _repeated(
@@ -253,7 +287,8 @@ def _set(
     runtime: Runtime, heard: Heard, reading: Reading, wish: notices.Wish, words: templates.Templates
 ) -> CodeReply:
     """Plan a reminder whose time was asked for, or move the one that was set just before."""
-    at, text, told = runtime.now(), heard.message.text, wish.message.text
+    at, told = runtime.now(), wish.message.text
+    text = reading.said.when or heard.message.text
     what = wish.reminder.text if wish.reminder else one_line(reading.said.what or told)
     named = values.read(text, reading.language)
     is_lapse = due_time.lapse(text, reading.language) is not None

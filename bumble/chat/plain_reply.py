@@ -55,7 +55,10 @@ TASK_TEMPERATURE = 0.3  # of a model that isn't sure of itself at its own
 TASK_SEEN = 4  # messages just before a task, which it may be about
 ASKS_MEMORY = ("ask_memory", "pry")
 # What code or memory answers, each sentence by itself.
-ASKED = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk", "remind")
+ASKED = (
+    *(*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk"),
+    *("remind", "ask_reminders", "cancel", "move", "forget"),
+)
 TOLD = ("tell", "confide")
 LISTED = ("ask_known", "ask_talk")  # of those what code answers with all there is
 SURELY = 2.0  # score from which a question surely is what it is read as

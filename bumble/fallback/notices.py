@@ -40,7 +40,7 @@ SURE = 2.0  # how far above its cut-off a correction is sure
 CORRECTS = 3  # ids at most that are told
 QUESTIONS = frozenset(
     {"ask_memory", "ask_entity", "ask_world", "pry", "task", "remind", "ask_name", "ask_known"}
-    | {"ask_talk", "ask_time", "calculate"}
+    | {"ask_talk", "ask_time", "calculate", "ask_reminders", "cancel", "move", "forget"}
 )
 IDLE = frozenset({"joke", "imagine", "greet", "leave"})
 
@@ -155,7 +155,7 @@ def _names_time(message: sessions.Message, reading: MessageReading, named: Wish)
     is_wish = reading.scores.get("remind", FAR) >= SURE
     if is_wish and (named.reminder or left):
         return False
-    if named.reminder and reading.main not in ("correct", "remind"):
+    if named.reminder and not (reading.main in ("correct", "remind") or reading.has("move")):
         return False
     at = due_time.time_of(text, text, language, message.at)
     return at is not None or bool(reading.when and not (named.reminder or is_wish))

@@ -590,7 +590,57 @@ def test_a_wish_without_a_time_about_what_is_set_shows_it_and_how_to_remove_it(
     talk.say(text)
     (one,) = reminders.REMINDER.readable(ada.reminders)
     shown = "Friday, 29 May, 09:00: the choir practice"
-    assert talk.say(later) == f"{shown} (`bumble remind remove {one.id}`)"
+    assert talk.say(later).endswith(f"{shown} (`bumble remind remove {one.id}`)")
+
+
+CHOIR, BINS = "friday at 9 the choir practice", "monday at 7 the bins"
+
+
+def with_two_reminders(ada: Entity, known: Mapping[str, MessageReading]) -> Talk:
+    """Return a talk in which two reminders were set, and something was said since."""
+    wishes = {
+        CHOIR: reading("remind", when="friday at 9", what="the choir practice"),
+        BINS: reading("remind", when="monday at 7", what="the bins"),
+        OLIVES: reading("tell", keep=True),
+    }
+    talk, _ = told(ada, {**wishes, **known})
+    for text in wishes:
+        talk.say(text)
+    return talk
+
+
+def test_the_reminders_that_are_set_are_listed_the_next_first(ada: Entity) -> None:
+    ask, line = "what will you remind me of?", templates.load("en").wishes
+    known = {ask: reading("ask_reminders")}
+    talk, _ = told(ada, known)
+    assert talk.say(ask) == line.none
+    head, first, second = with_two_reminders(ada, known).say(ask).splitlines()
+    assert head == line.waiting
+    assert "25 May, 07:00: the bins" in first
+    assert "29 May, 09:00: the choir practice" in second
+
+
+def test_a_reminder_that_is_not_wanted_any_more_is_taken_away(ada: Entity) -> None:
+    gone, either = "no choir reminder any more", "drop that reminder"
+    known = {gone: reading("cancel"), either: reading("cancel")}
+    talk, line = with_two_reminders(ada, known), templates.load("en").wishes
+    assert len(talk.say(either).splitlines()) == 3  # which one, nobody said
+    assert talk.say(gone) == line.withdrawn.format(what="the choir practice")
+    assert [one.text for one in reminders.REMINDER.readable(ada.reminders)] == ["the bins"]
+
+
+def test_a_reminder_of_before_is_moved_and_no_second_one_is_set(ada: Entity) -> None:
+    moved = "the choir thing on saturday at 10 rather"
+    talk = with_two_reminders(ada, {moved: reading("move", when="on saturday at 10")})
+    assert talk.say(moved).endswith("Saturday, 30 May, 10:00: the choir practice")
+    assert len(list(reminders.REMINDER.readable(ada.reminders))) == 2
+
+
+def test_who_wants_something_forgotten_hears_what_is_so(ada: Entity) -> None:
+    ask = "forget what I said about the olives"
+    talk, _ = told(ada, {OLIVES: reading("tell", keep=True), ask: reading("forget")})
+    talk.say(OLIVES)
+    assert talk.say(ask) == templates.load("en").wishes.stays
 
 
 def test_who_is_to_be_woken_is_not_awake_yet() -> None:

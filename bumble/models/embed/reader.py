@@ -165,6 +165,7 @@ class HeadReader:
             "own": self._dense("own", whole)[0],
             "replies": dict(zip(map(str, w["replies"]), map(float, replies), strict=True)),
             **dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True)),
+            **dict(zip(map(str, w["wishes"]), self._dense("wish", whole), strict=True)),
         }
         return out | dict(zip(GRADES, self._dense("grade", last), strict=True))
 
