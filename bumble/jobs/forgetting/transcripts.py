@@ -21,6 +21,7 @@ from bumble.jobs.forgetting.draft import (
 from bumble.records import base, fields, jsonl, kinds, session_files
 from bumble.records.kind import Kind
 from bumble.records.sessions import Message, Session
+from bumble.text import moments
 
 # What a line of a transcript keeps when its words go; a later version may add words of any name.
 _BARE = {
@@ -48,7 +49,9 @@ def hear(draft: ForgettingDraft) -> None:
             elif mine:
                 draft.is_back = True
             elif message.role == "user" or draft.person not in session.people:
-                of_others.append((message.at, message.text))
+                # who says it where they were not quotes nobody, whatever the clock says
+                alone = message.role == "user" and draft.person not in session.people
+                of_others.append((moments.FIRST if alone else message.at, message.text))
         draft.gone |= lost
         if lost and session.people == (draft.person,) and len(lost) == len(session.messages):
             draft.gone.add(session.id)

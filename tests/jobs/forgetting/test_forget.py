@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
@@ -157,6 +157,30 @@ def test_a_conversation_of_somebody_else_keeps_every_byte(entity: Entity) -> Non
     before = file.read_bytes()
     forgotten(entity)
     assert file.read_bytes() == before
+
+
+def test_what_another_says_where_they_were_not_is_no_quotation(entity: Entity) -> None:
+    said = "Thank you very much, that was all for today."
+    thanks = dict.fromkeys(("ses_4", "ses_5", "ses_6"), ("sam", said)) | {"ses_5": ("bo", said)}
+    for day, (session_id, line) in enumerate(thanks.items()):
+        talked(entity, session_id, line, by=line[0], at=NOON + timedelta(days=day))
+    told = episodes.new(
+        "ep_3",
+        NOON,
+        0.5,
+        f"> Bo: {said}",
+        people=("bo",),
+        provenance=origin("ses_5", audience=("bo",), by="form"),
+    )
+    write(entity, episodes.EPISODE.plan_new(told, ""))
+    before = (entity.root / sessions.path("ses_5")).read_bytes()
+    plan = forgotten(entity)
+    assert (entity.root / sessions.path("ses_5")).read_bytes() == before
+    assert not any("ses_5" in one.path for one in plan.undecided)
+    kept = {one.id: one.text for one in episodes.EPISODE.readable(entity.episodes)}
+    assert kept["ep_3"] == f"> Bo: {said}"
+    gone = session_files.find(entity.sessions, "ses_6")
+    assert [message.text for message in gone.messages] == [""]
 
 
 def test_what_is_shared_loses_the_name_and_what_is_theirs_goes(entity: Entity) -> None:
