@@ -313,12 +313,17 @@ class _Turn(Struct, frozen=True):
 def turns(session: sessions.Session) -> list[sessions.Message]:
     """Return the messages of a conversation that are indexed, in their order.
 
-    A reply that code made repeats what it was asked, and would be found before what it quotes.
+    A reply that code made repeats what it was asked, and would be found before what it quotes. Of a
+    note that was edited the last wording counts.
     """
+    replaced = session.replaced
     return [
         message
         for message in session.messages
-        if message.role != "tool" and message.text.strip() and message.is_example
+        if message.role != "tool"
+        and message.text.strip()
+        and message.is_example
+        and message.id not in replaced
     ]
 
 

@@ -136,8 +136,8 @@ def _cut(runtime: Runtime, file: MappingFile, session: sessions.Session) -> list
         # cut what was not learnt from yet of an imported conversation
         ids = [message.id for message in session.messages]
         start = ids.index(session.distilled) + 1 if session.distilled in ids else 0
-        unanswered = {message.id for message in session.unanswered}
-        settled = [each for each in session.messages[start:] if each.id not in unanswered]
+        replaced = session.replaced
+        settled = [each for each in session.messages[start:] if each.id not in replaced]
         budget = runtime.config.memory.distillation.context_char_budget
         groups = scene.by_size(scene.turns_of(settled), budget)
         return [scene.StretchJob(session.id, messages, "imported") for messages in groups]

@@ -5,8 +5,8 @@ Layout: `sessions/<id>/messages.jsonl`; originals too long for a prompt lie in
 `sessions/<id>/blobs/` under their SHA-256, the brief for the next session in `handover.md`. Lines:
 `session` (the first), `message`, `appraisal` (what a message did to the body), `notice` (what it is
 worth remembering for), `compaction`, `undo` (takes back a compaction), `end`, `distilled` (how far
-an imported conversation was learnt from), and whatever a later version adds. Knows nothing of
-models or prompts.
+an imported conversation was learnt from), `moved` (where it comes from since), and whatever a later
+version adds. Knows nothing of models or prompts.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ FOLDER = "sessions"
 FILE = "messages.jsonl"
 COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleared
 ROLES = ("user", "assistant", "tool")
+REPLACES = "replaces"  # of a message: the id of that whose place it takes, an edited note's
 
 
 def _mapping(meta: fields.Meta, key: str) -> dict[str, Any]:
@@ -162,6 +163,13 @@ class Distilled(Struct, frozen=True):
     last: str  # id of the last message
 
 
+class Moved(Struct, frozen=True):
+    """Where what an imported conversation comes from lies since: a note that was named anew."""
+
+    at: datetime
+    imported: Annotated[Mapping[str, Any], fields.Key(read=_mapping)]  # as in the first line
+
+
 class SessionHead(Struct, frozen=True):
     """The first line: whose conversation it is."""
 
@@ -175,7 +183,7 @@ class SessionHead(Struct, frozen=True):
 Id = TypeVar("Id", bound=Hashable)
 S = TypeVar("S", bound=Struct)
 Rank: TypeAlias = tuple[bool, datetime, str]
-Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled
+Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled | Moved
 LINES: Mapping[str, type[Record]] = {  # by the type of a line
     "message": Message,
     "appraisal": Appraised,
@@ -184,6 +192,7 @@ LINES: Mapping[str, type[Record]] = {  # by the type of a line
     "undo": Undo,
     "end": End,
     "distilled": Distilled,
+    "moved": Moved,
 }
 
 
@@ -226,6 +235,11 @@ class Session(Struct, frozen=True):
         return frozenset(id_ for notice in self.notices.values() for id_ in notice.corrects[:1])
 
     @property
+    def replaced(self) -> frozenset[str]:
+        """Ids of the messages in whose place another stands: earlier wordings of a note."""
+        return frozenset(str(message.extra.get(REPLACES, "")) for message in self.messages)
+
+    @property
     def unanswered(self) -> tuple[Message, ...]:
         """The messages at the end that have no reply yet; an imported one waits for none."""
         if self.imported is not None:
@@ -259,6 +273,7 @@ def parse(source: str, stem: str = "") -> Session:
     undone = {record.undoes for record in records if isinstance(record, Undo)}
     compactions = [record for record in records if isinstance(record, Compaction)]
     learnt = [record.last for record in records if isinstance(record, Distilled)]
+    moved = [{"imported": record.imported} for record in records if isinstance(record, Moved)]
     return Session(
         id=head.id,
         at=head.at,
@@ -270,7 +285,7 @@ def parse(source: str, stem: str = "") -> Session:
         compactions=tuple(record for record in compactions if record.id not in undone),
         ended=_ended(records, messages),
         torn_line=torn_line,
-        extra=head.extra,
+        extra={**head.extra, **moved[-1]} if moved else head.extra,
         source=source,
         distilled=learnt[-1] if learnt else "",
     )

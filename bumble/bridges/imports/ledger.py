@@ -39,6 +39,7 @@ class ImportedTurn(Struct, frozen=True):
     name: str = ""  # of an assistant or a file
     model: str = ""  # that wrote it
     blocks: int = 1  # pieces of the message it was made of
+    changed: datetime | None = None  # when its words were last; a later wording has this time
 
 
 class ImportedTalk(Struct, frozen=True):
@@ -48,6 +49,7 @@ class ImportedTalk(Struct, frozen=True):
     title: str
     at: datetime | None  # when it began; None: when its first turn was
     turns: tuple[ImportedTurn, ...]
+    beside: frozenset[str] = frozenset()  # of a note: the ids of all that lie there
 
 
 class Fact(Struct, frozen=True):

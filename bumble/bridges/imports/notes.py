@@ -5,7 +5,6 @@ Front matter is read leniently, dates are found, sections become facts.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -45,14 +44,18 @@ class NoteFile(Struct, frozen=True):
     """A Markdown file."""
 
     name: str  # of the file, from the top of the import
-    key: str  # the same with the name of the top, which tells two folders apart
     title: str  # the file's, or that of its front matter
     meta: Mapping[str, Any]  # front matter; empty where there is none, or none that can be read
     body: str
     at: datetime  # by its front matter, its name, or when the file was changed
+    changed: datetime
+    id: str = ""  # of its talk: where it lies
+    beside: frozenset[str] = frozenset()  # ids of all notes of the import
 
 
-def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
+def load(
+    source: ImportSource, name: str, note_id: str = "", beside: frozenset[str] = frozenset()
+) -> NoteFile | LeftOut:
     """Read a Markdown file."""
     try:
         meta, body = split(foreign.cleaned(source.text(name)))
@@ -60,16 +63,33 @@ def load(source: ImportSource, name: str) -> NoteFile | LeftOut:
         return LeftOut(name, str(error), broken=True)
     title = one_line(foreign.first(meta, "title", "name")) or PurePosixPath(name).stem
     times = (foreign.moment(meta, key) for key in DATES)
-    at = next(filter(None, times), None) or _day_of(name) or source.members[name].modified
-    return NoteFile(name, f"{source.path.resolve().stem}/{name}", title, meta, body, at)
+    changed = source.members[name].modified
+    at = next(filter(None, times), None) or _day_of(name) or changed
+    return NoteFile(name, title, meta, body, at, changed, note_id, beside)
 
 
 def each(
     source: ImportSource, names: Iterable[str], make: Callable[[NoteFile], Iterator[Item]]
 ) -> Iterator[Item]:
     """Make something of each Markdown file; what can't be read is said."""
-    for note in (load(source, name) for name in names):
+    ids = _ids(source, names)
+    beside = frozenset(ids.values())
+    for note in (load(source, name, note_id, beside) for name, note_id in ids.items()):
         yield from [note] if isinstance(note, LeftOut) else make(note)
+
+
+def _ids(source: ImportSource, names: Iterable[str]) -> dict[str, str]:
+    """Return where each note lies below its vault, behind the vault's name."""
+    top = source.path.resolve()
+    top = top.parent if [top.name] == source.names else top  # a note alone
+    marks = source.below(".obsidian/*", "*/.obsidian/*")
+    vaults = {top / mark.partition(".obsidian/")[0] for mark in marks}
+    vaults |= {folder for folder in top.parents if (folder / ".obsidian").is_dir()}
+    roots = {name: next((p for p in (top / name).parents if p in vaults), top) for name in names}
+    return {
+        name: f"note {root.stem}/{(top / name).relative_to(root).as_posix()}"
+        for name, root in roots.items()
+    }
 
 
 def _day_of(name: str) -> datetime | None:
@@ -115,13 +135,8 @@ def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
     if note.body.strip():
         has_title = note.body.lstrip().startswith("# ")
         whole = note.body if has_title else f"# {note.title}\n\n{note.body}"
-        turn = ImportedTurn(f"text {hash_of(whole)}", note.at, by, whole, author)
-        yield ImportedTalk(f"note {note.key}", note.title, note.at, (turn,))
-
-
-def hash_of(words: str) -> str:
-    """Return what tells one wording of a note from another."""
-    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:24]
+        turn = ImportedTurn(whole, note.at, by, whole, author, changed=note.changed)
+        yield ImportedTalk(note.id, note.title, note.at, (turn,), note.beside)
 
 
 def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
@@ -137,7 +152,7 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
     before = "\n".join(lines[1:] if lines[0].startswith("# ") else lines)
     for title, words in ((note.title, before), *((part.title, part.body) for part in sections)):
         if len(words) > MAX_FACT_CHARS:
-            long = replace(note, key=f"{note.key}#{title}", title=title, body=words)
+            long = replace(note, id=f"{note.id}#{title}", title=title, body=words)
             yield from dated(long, by, origin)
         elif words.strip():
             yield Fact(f"{one_line(title)} ({origin})", words.strip())

@@ -89,6 +89,7 @@ class Importer:
         self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
         self._there, self._whose = _imported(entity, form)
+        self._elsewhere: dict[str, list[str]] | None = None  # notes that lie there no more
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._facts: dict[str, str] = {}  # the sources of sections to be added, by their titles
@@ -142,11 +143,9 @@ class Importer:
 
     def _talk(self, talk: ImportedTalk) -> None:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
-        key = (
-            talk.id
-            if len(talk.id) <= MAX_ID_CHARS
-            else hashlib.sha256(talk.id.encode("utf-8", "replace")).hexdigest()
-        )
+        key = _key(talk.id)
+        if talk.beside and key not in self._there and (there := self._moved(talk)):
+            self._there[key] = there
         placed = self._placed(talk, key)
         turns = [one.turn for one in placed] if placed else talk.turns
         count = sum(turn.blocks for turn in turns)
@@ -178,7 +177,7 @@ class Importer:
         if sessions.path(there) in self._paths:
             self.flush()
         try:
-            return self._go_on(there, placed, why)
+            return self._go_on(there, key, title, placed, why)
         except RecordInvalidError as error:
             self.report.leave(LeftOut(there, error.problem, broken=True))
             return "in conversations whose file can't be read"
@@ -202,8 +201,25 @@ class Importer:
         self._plan(change)
         return ""
 
-    def _go_on(self, session_id: str, placed: Sequence[_Placed], why: str) -> str:
-        """Add what was said since the last import."""
+    def _moved(self, talk: ImportedTalk) -> str:
+        """Return the note of theirs that lay elsewhere and says the same; empty: there is none."""
+        if self._elsewhere is None:
+            self._elsewhere = {}
+            gone = {*self._there} - {*map(_key, talk.beside)}
+            own = (one for old in gone if self._whose[one := self._there[old]] == self.speaker.id)
+            files = [self.entity.root / sessions.path(one) for one in sorted(own)]
+            for session in session_files.talks(files):
+                for message in session.messages[-1:]:
+                    said = self._elsewhere.setdefault(_without_title(message.text), [])
+                    said.append(session.id)
+        text = _without_title(secrets.redacted(talk.turns[-1].text))
+        same = self._elsewhere.get(text) if text else None
+        return same.pop() if same else ""
+
+    def _go_on(
+        self, session_id: str, key: str, title: str, placed: Sequence[_Placed], why: str
+    ) -> str:
+        """Add what was said since the last import, and where a note lies now."""
         if not (self.entity.root / sessions.path(session_id)).exists():  # of a dry run
             self.report.grown += 1
             self.report.messages += len(placed)
@@ -211,14 +227,24 @@ class Importer:
         session = session_files.load(self.entity.root / sessions.path(session_id))
         known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
         new, before = list[sessions.Message](), ""
+        texts = {message.text for message in session.messages}
         for one in placed:
-            if one.id[-ID_TAIL:] not in known:
-                new.append(replace(self._message(one), after=before))
+            is_note = one.turn.changed is not None
+            is_known = is_note and secrets.redacted(one.turn.text) in texts
+            if one.id[-ID_TAIL:] not in known and not is_known:
+                message = replace(self._message(one), after=before)
+                last = {sessions.REPLACES: session.messages[-1].id} if is_note else {}
+                new.append(replace(message, extra={**message.extra, **last}))
             before = known.get(one.id[-ID_TAIL:], one.id)
-        change = sessions.plan_append(session, new, why)
+        origin = session.imported or {}
+        moved = {**origin, "id": key, "title": title}
+        lines = [sessions.Moved(self.now, moved)] if origin.get("id") != key else []
+        change = sessions.plan_append(session, [*lines, *new], why)
         size = len(session.source.encode("utf-8", "replace")) + len(change.data or b"")
         if not new:
             self.report.unchanged += 1
+            if lines:
+                self._plan(change)
         elif size > MAX_TRANSCRIPT_BYTES:
             return self._too_large(session_id)
         else:
@@ -229,7 +255,11 @@ class Importer:
 
     def _placed(self, talk: ImportedTalk, key: str) -> list[_Placed]:
         """Give turns their ids and times; one without a time has that of the one before it."""
-        times = [self._time(turn.at) for turn in talk.turns]
+        is_there = key in self._there
+        times = [
+            self._time(turn.changed if is_there else None) or self._time(turn.at)
+            for turn in talk.turns
+        ]
         at = self._time(talk.at) or next(filter(None, times), None)
         if at is None and any((talk.at, *(turn.at for turn in talk.turns))):
             at = self._time(self.now)  # a clock was wrong
@@ -375,6 +405,18 @@ class Importer:
         who = self.speaker.id
         for change in card.plan_persona(self.entity, text, self.now, who, self.report):
             self._plan(change)
+
+
+def _key(talk_id: str) -> str:
+    """Return the id that a conversation has where it comes from, short enough to be kept."""
+    is_long = len(talk_id) > MAX_ID_CHARS
+    return hashlib.sha256(talk_id.encode("utf-8", "replace")).hexdigest() if is_long else talk_id
+
+
+def _without_title(text: str) -> str:
+    """Return what a note says below its title, by which it is known where it is named anew."""
+    title, _, below = text.partition("\n")
+    return below.strip() if title.startswith("# ") else text.strip()
 
 
 def _imported(entity: Entity, form: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bumble.bridges.imports import notes
+from bumble.records import session_files
 from tests.support import exports, importing
 from tests.support.running import Run
 
@@ -70,3 +73,66 @@ def test_what_bumble_wrote_into_a_vault_is_nobodys_own_words(run: Run, tmp_path:
     assert set(importing.left(read)) == {"files that bumble wrote itself"}
     assert "1 note: 1 message" in run.ok("import", str(vault)).out
     assert "imported from obsidian: Tide" in run.ok("session", "list").out
+
+
+BOAT = "---\ndate: 2025-03-01\n---\nThe boat lies at berth {}.\n"
+
+
+def a_vault(place: Path, **files: str) -> Path:
+    texts = {f"{name.replace('__', '/')}.md": text for name, text in files.items()}
+    return exports.folder(place, {".obsidian/app.json": "{}", **texts})
+
+
+def notes_of(run: Run) -> dict[str, list[str]]:
+    """Return the titles of all imported notes, with their wordings."""
+    talks = map(session_files.load, session_files.paths(run.entity.sessions))
+    return {
+        str((talk.imported or {})["title"]): [message.text for message in talk.messages]
+        for talk in talks
+    }
+
+
+def test_an_edited_note_takes_the_place_of_its_old_wording(run: Run, tmp_path: Path) -> None:
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    place = a_vault(tmp_path / "mini", Boat=BOAT.format(11), Tea="Green.\n")
+    run.ok("import", str(place))
+    (place / "Boat.md").write_text(BOAT.format(47))
+    os.utime(place / "Boat.md", (run.now.timestamp(),) * 2)
+    assert "1 that went on: 1 message" in run.ok("import", str(place)).out
+    found = run.ok("recall", "berth", "--json").data["hits"]
+    [hit] = [one for one in found if "berth" in one["text"]]
+    assert ("berth 47" in hit["text"], hit["at"][:10]) == (True, f"{run.now:%Y-%m-%d}")
+    assert len(notes_of(run)["Boat"]) == 2
+    assert "Nothing new" in run.ok("import", str(place)).out
+
+
+def test_a_note_comes_in_once_wherever_it_lies(run: Run, tmp_path: Path) -> None:
+    place = a_vault(tmp_path / "vault", Boat=BOAT.format(11), Tea="Green.\n", Log__May="Rain.\n")
+    run.ok("import", str(place))
+    place = place.rename(tmp_path / "Moje notatki")
+    assert "3 already there" in run.ok("import", str(place)).out
+    for part in ("Log", "Boat.md"):
+        command = ("import", str(place / part), "--format", "obsidian")
+        assert "1 already there" in run.ok(*command).out
+    (place / "Boat.md").rename(place / "Log" / "Ship.md")
+    run.ok("import", str(place))
+    assert sorted(notes_of(run)) == ["May", "Ship", "Tea"]
+    (place / "Log" / "Ship.md").write_text(BOAT.format(47))
+    run.ok("import", str(place))
+    assert sorted(notes_of(run)) == ["May", "Ship", "Tea"]
+    assert "berth 47" in notes_of(run)["Ship"][-1]
+    before = [path.read_bytes() for path in session_files.paths(run.entity.sessions)]
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, place.name)
+    assert "3 already there" in run.ok("import", str(tmp_path / "packed.zip")).out
+    assert [path.read_bytes() for path in session_files.paths(run.entity.sessions)] == before
+
+
+def test_notes_of_one_path_in_two_vaults_are_two_and_so_are_copies(
+    run: Run, tmp_path: Path
+) -> None:
+    run.ok("import", str(a_vault(tmp_path / "home", Inbox="Milk.\n")))
+    run.ok("import", str(a_vault(tmp_path / "work", Inbox="Invoices.\n")))
+    run.ok("import", str(a_vault(tmp_path / "home", Copy="Milk.\n")))
+    talks = [session_files.load(one) for one in session_files.paths(run.entity.sessions)]
+    said = sorted(message.text for talk in talks for message in talk.messages)
+    assert said == ["# Copy\n\nMilk.\n", "# Inbox\n\nInvoices.\n", "# Inbox\n\nMilk.\n"]
