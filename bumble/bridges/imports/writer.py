@@ -49,6 +49,7 @@ MAX_TEXT_CHARS = 400_000  # of one message
 MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 MAX_SHOWN_CHARS = 60  # of a title in the report
+FORGOTTEN = "conversations of somebody who was forgotten"  # and so unnamed
 ID_TAIL = 16  # letters of an id that say what it is, not when
 
 
@@ -149,45 +150,44 @@ class Importer:
         placed = self._placed(talk, key)
         turns = [one.turn for one in placed] if placed else talk.turns
         count = sum(turn.blocks for turn in turns)
-        if why := self._take_talk(talk, title, key, placed):
-            if count:
-                self.report.leave(LeftOut(title or key, why, count=count, is_block=True))
-        else:
+        if placed and self.since is not None and placed[-1].at < self.since:
+            self.report.older += 1
+            left: LeftOut | None = LeftOut(title or key, "conversations older than --from")
+        elif left := self._take_talk(talk, title, key, placed):
+            self.report.leave(left)
+        if left is None:
             self.report.blocks += count
+        elif count:
+            inside = {"why": f"in {left.why}", "count": count, "is_block": True, "broken": False}
+            self.report.leave(replace(left, **inside))
 
     def _take_talk(
         self, talk: ImportedTalk, title: str, key: str, placed: Sequence[_Placed]
-    ) -> str:
-        """Plan a conversation; say why its messages are left out, empty where they aren't."""
+    ) -> LeftOut | None:
+        """Plan a conversation; say why it is left out, nothing where it isn't."""
         if not placed:
             why = "conversations without a time" if talk.turns else "conversations without words"
-            self.report.leave(LeftOut(title or key, why, broken=bool(talk.turns)))
-            return f"in {why}"
-        if self.since is not None and placed[-1].at < self.since:
-            self.report.older += 1
-            return "in conversations older than --from"
+            return LeftOut(title or key, why, broken=bool(talk.turns))
         there = self._there.get(key)
         why = f"a conversation: {shorten(title, 60)}" if title else "a conversation"
         if there is None:
             return self._begin(key, title, placed, why)
         if (whose := self._whose.get(there, self.speaker.id)) != self.speaker.id:
             why = f"conversations that are here as {whose}'s: undo that import first"
-            self.report.leave(LeftOut(title or key, why))
-            return f"in {why}"
+            return LeftOut(title or key, why) if whose else LeftOut("", FORGOTTEN)
         if sessions.path(there) in self._paths:
             self.flush()
         try:
             return self._go_on(there, key, title, placed, why)
         except RecordInvalidError as error:
-            self.report.leave(LeftOut(there, error.problem, broken=True))
-            return "in conversations whose file can't be read"
+            why = f"conversations whose file can't be read: {error.problem}"
+            return LeftOut(there, why, broken=True)
 
-    def _too_large(self, name: str) -> str:
+    def _too_large(self, name: str) -> LeftOut:
         why = f"conversations larger than {MAX_TRANSCRIPT_BYTES:,} bytes"
-        self.report.leave(LeftOut(name, why, broken=True))
-        return f"in {why}"
+        return LeftOut(name, why, broken=True)
 
-    def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> str:
+    def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> LeftOut | None:
         messages = [self._message(one) for one in placed]
         session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{self.form}:{key}")
         origin = base.filled({"from": self.form, "id": key, "title": title})
@@ -199,14 +199,16 @@ class Importer:
         self.report.new += 1
         self.report.messages += len(messages)
         self._plan(change)
-        return ""
+        return None
 
     def _moved(self, talk: ImportedTalk) -> str:
         """Return the note of theirs that lay elsewhere and says the same; empty: there is none."""
         if self._elsewhere is None:
             self._elsewhere = {}
             gone = {*self._there} - {*map(_key, talk.beside)}
-            own = (one for old in gone if self._whose[one := self._there[old]] == self.speaker.id)
+            own = (
+                one for old in gone if self._whose.get(one := self._there[old]) == self.speaker.id
+            )
             files = [self.entity.root / sessions.path(one) for one in sorted(own)]
             for session in session_files.talks(files):
                 for message in session.messages[-1:]:
@@ -218,12 +220,12 @@ class Importer:
 
     def _go_on(
         self, session_id: str, key: str, title: str, placed: Sequence[_Placed], why: str
-    ) -> str:
+    ) -> LeftOut | None:
         """Add what was said since the last import, and where a note lies now."""
         if not (self.entity.root / sessions.path(session_id)).exists():  # of a dry run
             self.report.grown += 1
             self.report.messages += len(placed)
-            return ""
+            return None
         session = session_files.load(self.entity.root / sessions.path(session_id))
         known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
         new, before = list[sessions.Message](), ""
@@ -232,26 +234,26 @@ class Importer:
             is_note = one.turn.changed is not None
             is_known = is_note and secrets.redacted(one.turn.text) in texts
             if one.id[-ID_TAIL:] not in known and not is_known:
-                message = replace(self._message(one), after=before)
-                last = {sessions.REPLACES: session.messages[-1].id} if is_note else {}
-                new.append(replace(message, extra={**message.extra, **last}))
+                message, last = (
+                    self._message(one),
+                    session.messages[-1].id if is_note and texts else "",
+                )
+                replaces = base.filled({sessions.REPLACES: last})
+                new.append(replace(message, after=before, extra={**message.extra, **replaces}))
             before = known.get(one.id[-ID_TAIL:], one.id)
         origin = session.imported or {}
         moved = {**origin, "id": key, "title": title}
         lines = [sessions.Moved(self.now, moved)] if origin.get("id") != key else []
         change = sessions.plan_append(session, [*lines, *new], why)
         size = len(session.source.encode("utf-8", "replace")) + len(change.data or b"")
-        if not new:
-            self.report.unchanged += 1
-            if lines:
-                self._plan(change)
-        elif size > MAX_TRANSCRIPT_BYTES:
+        if new and size > MAX_TRANSCRIPT_BYTES:
             return self._too_large(session_id)
-        else:
-            self.report.grown += 1
-            self.report.messages += len(new)
+        self.report.unchanged += not new
+        self.report.grown += bool(new)
+        self.report.messages += len(new)
+        if lines or new:
             self._plan(change)
-        return ""
+        return None
 
     def _placed(self, talk: ImportedTalk, key: str) -> list[_Placed]:
         """Give turns their ids and times; one without a time has that of the one before it."""

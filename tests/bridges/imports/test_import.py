@@ -260,7 +260,9 @@ def test_a_person_who_is_forgotten_stays_so_at_the_next_import(run: Run, tmp_pat
     path = gpt(tmp_path, exports.gpt_moving())
     run.ok("import", path, "--as", "Bo")
     run.ok("person", "forget", "Bo", "--yes")
-    run.ok("import", path, "--as", "Bo")
+    again = run.ok("import", path, "--as", "Bo").out
+    assert "left out: 1 × conversations of somebody who was forgotten\n" in again
+    assert "undo" not in again and "Talk c1" not in again
     texts = [one.read_text() for one in run.entity.sessions.rglob("*.jsonl")]
     assert not [text for text in texts if "Rui" in text]
 
