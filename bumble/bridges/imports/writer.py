@@ -8,7 +8,7 @@ an import that was cut off is finished by running it again. Knows no format.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -229,17 +229,11 @@ class Importer:
         session = session_files.load(self.entity.root / sessions.path(session_id))
         known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
         new, before = list[sessions.Message](), ""
-        texts = {message.text for message in session.messages}
         for one in placed:
-            is_note = one.turn.changed is not None
-            is_known = is_note and secrets.redacted(one.turn.text) in texts
-            if one.id[-ID_TAIL:] not in known and not is_known:
-                message, last = (
-                    self._message(one),
-                    session.messages[-1].id if is_note and texts else "",
-                )
-                replaces = base.filled({sessions.REPLACES: last})
-                new.append(replace(message, after=before, extra={**message.extra, **replaces}))
+            if one.turn.changed is not None:
+                new += self._reworded(session, one)
+            elif one.id[-ID_TAIL:] not in known:
+                new.append(replace(self._message(one), after=before))
             before = known.get(one.id[-ID_TAIL:], one.id)
         origin = session.imported or {}
         moved = {**origin, "id": key, "title": title}
@@ -254,6 +248,14 @@ class Importer:
         if lines or new:
             self._plan(change)
         return None
+
+    def _reworded(self, session: sessions.Session, one: _Placed) -> Iterator[sessions.Message]:
+        """Yield a note as it is now, if it isn't its last wording, or an older one come back."""
+        text, [*earlier, last] = secrets.redacted(one.turn.text), session.messages
+        is_last = text == last.text or one.id[-ID_TAIL:] == last.id[-ID_TAIL:]
+        if not (is_last or (one.at <= last.at and text in [message.text for message in earlier])):
+            message = self._message(one)
+            yield replace(message, extra={**message.extra, sessions.REPLACES: last.id})
 
     def _placed(self, talk: ImportedTalk, key: str) -> list[_Placed]:
         """Give turns their ids and times; one without a time has that of the one before it."""

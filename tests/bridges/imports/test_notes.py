@@ -97,13 +97,18 @@ def test_an_edited_note_takes_the_place_of_its_old_wording(run: Run, tmp_path: P
     place = a_vault(tmp_path / "mini", Boat=BOAT.format(11), Tea="Green.\n")
     run.ok("import", str(place))
     (place / "Boat.md").write_text(BOAT.format(47))
-    os.utime(place / "Boat.md", (run.now.timestamp(),) * 2)
+    edited = run.now
+    os.utime(place / "Boat.md", (edited.timestamp(),) * 2)
     assert "1 that went on: 1 message" in run.ok("import", str(place)).out
     found = run.ok("recall", "berth", "--json").data["hits"]
     [hit] = [one for one in found if "berth" in one["text"]]
-    assert ("berth 47" in hit["text"], hit["at"][:10]) == (True, f"{run.now:%Y-%m-%d}")
+    assert ("berth 47" in hit["text"], hit["at"][:10]) == (True, f"{edited:%Y-%m-%d}")
     assert len(notes_of(run)["Boat"]) == 2
     assert "Nothing new" in run.ok("import", str(place)).out
+    (place / "Boat.md").write_text(BOAT.format(11))
+    for later, told in ((-60, "Nothing new"), (60, "1 that went on")):  # an old copy; taken back
+        os.utime(place / "Boat.md", (edited.timestamp() + later,) * 2)
+        assert (later, told in run.ok("import", str(place)).out) == (later, True)
 
 
 def test_a_note_comes_in_once_wherever_it_lies(run: Run, tmp_path: Path) -> None:
