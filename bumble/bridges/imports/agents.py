@@ -51,7 +51,7 @@ def _workspace(
         yield ledger.ImportedPersona(_agent_name(bodies), whole)
     markdown = source.matching("*.md")
     rest = (name for name in markdown if name not in tops)
-    yield from notes.each(source, rest, partial(_note, origin))
+    yield from notes.each(source, rest, context.zone, partial(_note, origin))
     yield from foreign.others(source, markdown, "files that are no Markdown")
 
 
@@ -130,7 +130,7 @@ def read_claude_code(source: ImportSource, context: ledger.ImportContext) -> Ite
                 f"{note.title} ({CLAUDE_CODE})", body if is_told else f"{about}\n\n{body}"
             )
 
-    yield from notes.each(source, (*indices, *names), memory)
+    yield from notes.each(source, (*indices, *names), context.zone, memory)
     yield from foreign.others(source, [*names, *indices], "files that are no memory")
 
 

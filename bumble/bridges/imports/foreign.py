@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import accumulate
 from typing import Any, BinaryIO
 
@@ -114,17 +114,18 @@ def several(value: object, *path: str) -> list[Any]:
     return found if isinstance(found, list) else [found] if found else []
 
 
-def moment(value: object, *path: str) -> datetime | None:
+def moment(value: object, *path: str, zone: tzinfo = UTC) -> datetime | None:
     """Read a time in any of the forms that exports use; None if it is none.
 
-    Seconds or milliseconds since 1970, ISO 8601 (without an offset: UTC), MongoDB's `$date`. Zero
-    stands for unknown. Behind all years that records may name it is the last: a clock was wrong.
+    Seconds or milliseconds since 1970, ISO 8601 (in the zone, where it has no offset), MongoDB's
+    `$date`. Zero stands for unknown. Behind all years that records may name it is the last: a clock
+    was wrong.
     """
     found = at(value, *path)
     if isinstance(found, dict):
         return moment(found.get("$date", found.get("$numberLong")))
     try:
-        read = None if isinstance(found, bool) else _moment(found)
+        read = None if isinstance(found, bool) else _moment(found, zone)
     except (OverflowError, ValueError):
         return None
     if read is not None and read >= moments.END:
@@ -132,7 +133,7 @@ def moment(value: object, *path: str) -> datetime | None:
     return read if read is not None and moments.is_sane(read) else None
 
 
-def _moment(value: object) -> datetime | None:
+def _moment(value: object, zone: tzinfo) -> datetime | None:
     if isinstance(value, str) and not re.fullmatch(r"\d{9,14}(?:\.\d{1,9})?", value.strip()):
         value = datetime.fromisoformat(value.strip()[:64])
     if isinstance(value, str | int | float):
@@ -140,10 +141,8 @@ def _moment(value: object) -> datetime | None:
         seconds = number / 1000 if abs(number) >= _MILLISECONDS_FROM else number
         return _EPOCH + timedelta(seconds=seconds) if seconds else None
     if isinstance(value, datetime):
-        return value if value.tzinfo else value.replace(tzinfo=UTC)
-    if not isinstance(value, date):  # which YAML takes some for
-        return None
-    return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        return value if value.tzinfo else value.replace(tzinfo=zone)
+    return None
 
 
 class Files(Struct, frozen=True):

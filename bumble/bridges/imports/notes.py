@@ -6,7 +6,7 @@ Front matter is read leniently, dates are found, sections become facts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -49,32 +49,43 @@ class NoteFile(Struct, frozen=True):
     body: str
     at: datetime  # by its front matter, its name, or when the file was changed
     changed: datetime
+    given: Mapping[str, datetime | None]  # times of its front matter; None: one that can't be read
     id: str = ""  # of its talk: where it lies
     beside: frozenset[str] = frozenset()  # ids of all notes of the import
 
 
 def load(
-    source: ImportSource, name: str, note_id: str = "", beside: frozenset[str] = frozenset()
+    source: ImportSource,
+    name: str,
+    zone: tzinfo = UTC,
+    note_id: str = "",
+    beside: frozenset[str] = frozenset(),
 ) -> NoteFile | LeftOut:
-    """Read a Markdown file."""
+    """Read a Markdown file; a time that names no zone is in one."""
     try:
         meta, body = split(foreign.cleaned(source.text(name)))
     except ValueError as error:
         return LeftOut(name, str(error), broken=True)
     title = one_line(foreign.first(meta, "title", "name")) or PurePosixPath(name).stem
-    times = (foreign.moment(meta, key) for key in DATES)
-    changed = source.members[name].modified
-    at = next(filter(None, times), None) or _day_of(name) or changed
-    return NoteFile(name, title, meta, body, at, changed, note_id, beside)
+    given = {key: _time(meta[key], zone) for key in DATES if meta.get(key)}
+    day, changed = _DAY.search(PurePosixPath(name).stem), source.members[name].modified
+    times = (*given.values(), _time(day[0], zone) if day else None, changed)
+    at = next(filter(None, times), changed)
+    return NoteFile(name, title, meta, body, at, changed, given, note_id, beside)
 
 
 def each(
-    source: ImportSource, names: Iterable[str], make: Callable[[NoteFile], Iterator[Item]]
+    source: ImportSource,
+    names: Iterable[str],
+    zone: tzinfo,
+    make: Callable[[NoteFile], Iterator[Item]],
 ) -> Iterator[Item]:
     """Make something of each Markdown file; what can't be read is said."""
     ids = _ids(source, names)
     beside = frozenset(ids.values())
-    for note in (load(source, name, note_id, beside) for name, note_id in ids.items()):
+    for note in (load(source, name, zone, one, beside) for name, one in ids.items()):
+        if isinstance(note, NoteFile) and None in note.given.values():
+            yield LeftOut(note.name, "dates that can't be read")
         yield from [note] if isinstance(note, LeftOut) else make(note)
 
 
@@ -92,9 +103,10 @@ def _ids(source: ImportSource, names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _day_of(name: str) -> datetime | None:
-    match = _DAY.search(PurePosixPath(name).stem)
-    return foreign.moment(f"{match[1]}-{match[2]}-{match[3]}T12:00Z") if match else None
+def _time(told: object, zone: tzinfo) -> datetime | None:
+    """Read a time, or a day, of which noon stands for all."""
+    day = _DAY.fullmatch(str(told).strip())
+    return foreign.moment(f"{day[1]}-{day[2]}-{day[3]}T12:00" if day else told, zone=zone)
 
 
 class _Yaml(YAMLHandler):
@@ -172,7 +184,7 @@ def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     passed = {*settings, *ours}
     texts = [name for name in source.matching("*.md", "*.markdown") if name not in passed]
     source.wanted = sum(source.members[name].size for name in texts)
-    yield from each(source, texts, _own)
+    yield from each(source, texts, context.zone, _own)
     yield from (LeftOut(name, "files that bumble wrote itself") for name in ours)
     yield from foreign.others(source, [*texts, *passed], "files that are no Markdown")
 

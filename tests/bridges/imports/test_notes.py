@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from bumble.bridges.imports import notes
+from bumble.bridges.imports import notes, source
+from bumble.bridges.imports.ledger import ImportContext
 from bumble.records import session_files
 from tests.support import exports, importing
 from tests.support.running import Run
@@ -130,6 +133,30 @@ def test_a_note_comes_in_once_wherever_it_lies(run: Run, tmp_path: Path) -> None
     shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, place.name)
     assert "3 already there" in run.ok("import", str(tmp_path / "packed.zip")).out
     assert [path.read_bytes() for path in session_files.paths(run.entity.sessions)] == before
+
+
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [
+        ("2025-03-01", "2025-03-01T12:00"),
+        ("20250301", "2025-03-01T12:00"),
+        ("2025-02-03T10:00", "2025-02-03T10:00"),
+        ("2025-02-03T10:00Z", "2025-02-03T05:00"),
+        ("2025-02-30", ""),
+        ("3.5.2025", ""),
+        ("'{{date}}'", ""),
+    ],
+)
+def test_a_date_without_a_zone_is_in_the_entitys(tmp_path: Path, given: str, at: str) -> None:
+    zone = ZoneInfo("America/New_York")
+    place = a_vault(tmp_path, Boat=f"---\ndate: {given}\n---\nBerth 11.\n")
+    os.utime(place / "Boat.md", (0, 1_700_000_000))
+    with source.opened(place) as files:
+        read = list(notes.read_vault(files, ImportContext(zone, "Sam")))
+    [talk] = importing.talks(read)
+    changed = datetime.fromtimestamp(1_700_000_000, zone)
+    assert talk.at == (datetime.fromisoformat(at).replace(tzinfo=zone) if at else changed)
+    assert ("dates that can't be read" in importing.left(read)) is not bool(at)
 
 
 def test_notes_of_one_path_in_two_vaults_are_two_and_so_are_copies(
