@@ -39,7 +39,7 @@ from bumble.records.skills import Skill
 from bumble.text import languages, words
 from bumble.text.markdown import Document
 
-VERSION = f"6.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"7.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
@@ -391,7 +391,7 @@ def _turn(
             around,
             _recipe(embedded, before),
             at=message.at.isoformat(),
-            tags=_folded(words.tags_in(piece.text)),
+            tags=_folded(words.tags_in(message.text)),
             trust=message.trust,
             language=language,
         )

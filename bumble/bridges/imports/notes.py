@@ -31,10 +31,11 @@ from bumble.bridges.imports.ledger import (
 )
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity.folder import ENTITY_FILE
-from bumble.text import markdown, yaml_read
+from bumble.text import markdown, yaml_edit, yaml_read
 from bumble.text.words import one_line
 
 DATES = ("created", "date", "created_at", "at", "day", "timestamp")  # keys of front matter
+TAGS = ("tags", "tag")
 MAX_FACT_CHARS = 12_000  # longer ones are dated texts, so that knowledge stays short
 CLIPPED = ("source", "url", "link")  # keys of notes that were clipped from the web
 _DAY = patterns.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
@@ -144,11 +145,28 @@ def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
         by: Whose words it is.
         author: Their name, if they are not the person's.
     """
-    if note.body.strip():
+    told = "\n".join(_told(note))
+    if (told + note.body).strip():
         has_title = note.body.lstrip().startswith("# ")
         whole = note.body if has_title else f"# {note.title}\n\n{note.body}"
+        if told:
+            title, _, below = whole.lstrip().partition("\n")
+            whole = f"{title}\n\n{told}\n{below}"
         turn = ImportedTurn(whole, note.at, by, whole, author, changed=note.changed)
         yield ImportedTalk(note.id, note.title, note.at, (turn,), note.beside)
+
+
+def _told(note: NoteFile) -> Iterator[str]:
+    """Yield what front matter says beside title and time, a line a key; tags as a text has them."""
+    for key, value in note.meta.items():
+        parts = [one for one in (value if isinstance(value, list) else [value]) if one is not None]
+        texts = [one if isinstance(one, str) else yaml_edit.inline(one) for one in parts]
+        if str(key).casefold() in TAGS:
+            names = (name for text in texts for name in text.replace(",", " ").split())
+            texts = [f"#{name.lstrip('#')}" for name in names]
+        line = one_line(foreign.cleaned(", ".join(texts)))
+        if line not in ("", note.title) and not note.given.get(key):
+            yield f"{key}: {line}"
 
 
 def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
@@ -190,10 +208,9 @@ def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
 
 
 def _own(note: NoteFile) -> Iterator[Item]:
-    if not note.body.strip():
-        yield LeftOut(note.name, "notes without a text")
     clipped = _clipped(note)
-    yield from dated(note, OTHER if clipped else PERSON, clipped)
+    found = list(dated(note, OTHER if clipped else PERSON, clipped))
+    yield from found or [LeftOut(note.name, "notes without a text")]
 
 
 def _clipped(note: NoteFile) -> str:

@@ -135,6 +135,20 @@ def test_a_note_comes_in_once_wherever_it_lies(run: Run, tmp_path: Path) -> None
     assert [path.read_bytes() for path in session_files.paths(run.entity.sessions)] == before
 
 
+def test_front_matter_is_kept_and_its_tags_are_tags(run: Run, tmp_path: Path) -> None:
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    head = "tags: [praca, powieść]\naliases: [The Keeper]\nrating: 4\ndone:\ndate: 2025-03-01"
+    long = f"---\n{head}\n---\n# Keeper\n\n{'It rains at the mole. ' * 90}A lighthouse burns.\n"
+    card = "---\ntags: people, Kraków\nphone: {home: 12, work: 13}\n---\n"
+    run.ok("import", str(a_vault(tmp_path / "vault", Latarnik=long, Ewa=card)))
+    for words, tag in (("lighthouse", "praca"), ("The Keeper", "powieść"), ("phone", "kraków")):
+        assert "Nothing found" not in run.ok("recall", words, "-t", tag).out
+    [told] = notes_of(run)["Latarnik"]
+    front = "tags: #praca, #powieść\naliases: The Keeper\nrating: 4\n"
+    assert told.startswith(f"# Keeper\n\n{front}\nIt rains")
+    assert "phone: {home: 12, work: 13}" in notes_of(run)["Ewa"][0]
+
+
 @pytest.mark.parametrize(
     ("given", "at"),
     [
@@ -157,6 +171,7 @@ def test_a_date_without_a_zone_is_in_the_entitys(tmp_path: Path, given: str, at:
     changed = datetime.fromtimestamp(1_700_000_000, zone)
     assert talk.at == (datetime.fromisoformat(at).replace(tzinfo=zone) if at else changed)
     assert ("dates that can't be read" in importing.left(read)) is not bool(at)
+    assert (f"date: {given}".replace("'", "") in talk.turns[0].text) is not bool(at)
 
 
 def test_notes_of_one_path_in_two_vaults_are_two_and_so_are_copies(
