@@ -72,9 +72,8 @@ def read_info(file: Path) -> SessionInfo:
         last_at = base.field(last, "at", datetime, at)
         by = base.field(first, "by", str, "")
         present = base.texts(first, "with")
-        moved = _backwards(tail) if b'"moved"' in tail else ()
-        is_last = (line for line in moved if line.get("type") == "moved")
-        origin = sessions.imported(next(is_last, first))
+        lines = _backwards(tail) if b'"moved"' in tail else ()
+        origin = sessions.imported(next((d for d in lines if d.get("type") == "moved"), first))
         waits = origin is not None and not _is_distilled(file, tail)
         after = base.field(first, "after", str, "")
     except OSError as error:

@@ -89,7 +89,7 @@ class Importer:
         self._planned: list[changes.Change] = []
         self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
-        self._there, self._whose = _imported(entity, form)
+        self._there = _imported(entity, form)
         self._elsewhere: dict[str, list[str]] | None = None  # notes that lie there no more
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
@@ -123,7 +123,8 @@ class Importer:
 
     def flush(self) -> None:
         """Write what is planned."""
-        self._add_facts()
+        if self._facts:
+            self._add_facts()
         planned = list(self._planned)
         if self._book.source != self._book_read.source and self._book.source is not None:
             why = "what another assistant knew"
@@ -146,7 +147,7 @@ class Importer:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
         key = _key(talk.id)
         if talk.beside and key not in self._there and (there := self._moved(talk)):
-            self._there[key] = there
+            self._there[key] = there, self.speaker.id
         placed = self._placed(talk, key)
         turns = [one.turn for one in placed] if placed else talk.turns
         count = sum(turn.blocks for turn in turns)
@@ -168,11 +169,11 @@ class Importer:
         if not placed:
             why = "conversations without a time" if talk.turns else "conversations without words"
             return LeftOut(title or key, why, broken=bool(talk.turns))
-        there = self._there.get(key)
+        there, whose = self._there.get(key, ("", ""))
         why = f"a conversation: {shorten(title, 60)}" if title else "a conversation"
-        if there is None:
+        if not there:
             return self._begin(key, title, placed, why)
-        if (whose := self._whose.get(there, self.speaker.id)) != self.speaker.id:
+        if whose != self.speaker.id:
             why = f"conversations that are here as {whose}'s: undo that import first"
             return LeftOut(title or key, why) if whose else LeftOut("", FORGOTTEN)
         if sessions.path(there) in self._paths:
@@ -195,7 +196,7 @@ class Importer:
         change = sessions.plan_start(session, why, messages)
         if len(change.data or b"") > MAX_TRANSCRIPT_BYTES:
             return self._too_large(title or key)
-        self._there[key] = session_id
+        self._there[key] = session_id, self.speaker.id
         self.report.new += 1
         self.report.messages += len(messages)
         self._plan(change)
@@ -206,10 +207,8 @@ class Importer:
         if self._elsewhere is None:
             self._elsewhere = {}
             gone = {*self._there} - {*map(_key, talk.beside)}
-            own = (
-                one for old in gone if self._whose.get(one := self._there[old]) == self.speaker.id
-            )
-            files = [self.entity.root / sessions.path(one) for one in sorted(own)]
+            own = {one for one, by in map(self._there.__getitem__, gone) if by == self.speaker.id}
+            files = (self.entity.root / sessions.path(one) for one in sorted(own))
             for session in session_files.talks(files):
                 for message in session.messages[-1:]:
                     said = self._elsewhere.setdefault(_without_title(message.text), [])
@@ -340,35 +339,30 @@ class Importer:
                 self._facts[title] = knowledge.new_section(title, text, origin)
                 self._bytes += len(text)
             else:
-                self._correct(title, text, origin)
+                told = (self._book, title, text, "")
+                self._revise(knowledge.plan_set(*told, by_entity=True, provenance=origin), 1)
         except UserError as error:
             self.report.leave(LeftOut(title, str(error).splitlines()[0]))
 
-    def _correct(self, title: str, text: str, origin: base.Provenance) -> None:
-        change = knowledge.plan_set(self._book, title, text, "", by_entity=True, provenance=origin)
+    def _revise(self, change: changes.Change | None, count: int) -> None:
+        """Take sections into the book, if a change says anything new."""
         if change is None or change.data is None:
-            self.report.same += 1
+            self.report.same += count
         else:
             self._book = knowledge.parse(change.data.decode())
-            self.report.facts += 1
+            self.report.facts += count
 
     def _add_facts(self) -> None:
         """Add the sections that are new, all at once; if they don't fit, those that do."""
         facts, self._facts = self._facts, {}
         try:
-            self._add(list(facts.values()))
+            self._revise(knowledge.plan_added(self._book, list(facts.values()), ""), len(facts))
         except UserError:
             for title, section in facts.items():
                 try:
-                    self._add([section])
+                    self._revise(knowledge.plan_added(self._book, [section], ""), 1)
                 except UserError as error:
                     self.report.leave(LeftOut(title, str(error).splitlines()[0]))
-
-    def _add(self, sections: Sequence[str]) -> None:
-        change = knowledge.plan_added(self._book, sections, "") if sections else None
-        if change is not None and change.data is not None:
-            self._book = knowledge.parse(change.data.decode())
-            self.report.facts += len(sections)
 
     def _recipe(self, recipe: Recipe) -> None:
         name = self._unique(shorten(self._safe(one_line(recipe.name)), MAX_TITLE_CHARS))
@@ -423,18 +417,11 @@ def _without_title(text: str) -> str:
     return below.strip() if title.startswith("# ") else text.strip()
 
 
-def _imported(entity: Entity, form: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return which conversations were imported before, and whose each is.
-
-    Returns:
-        Their ids by their ids at their origin, and the person by the first.
-    """
-    there, whose = {}, {}
-    for info in session_files.imports(entity.sessions):
-        if info.imported is not None and info.imported.get("from") == form:
-            there[str(info.imported.get("id"))] = info.id
-            whose[info.id] = info.by
-    return there, whose
+def _imported(entity: Entity, form: str) -> dict[str, tuple[str, str]]:
+    """Return the conversations that were imported before, each with whose it is, by its origin."""
+    infos = [(info.imported or {}, info) for info in session_files.imports(entity.sessions)]
+    own = ((origin, info) for origin, info in infos if origin.get("from") == form)
+    return {str(origin.get("id")): (info.id, info.by) for origin, info in own}
 
 
 def run(items: Iterable[Item], importer: Importer) -> ImportReport:
