@@ -30,7 +30,7 @@ LEAST_CHARS = 3  # of a telling word; shorter ones are anybody's
 
 
 class PersonSpeech(Struct, frozen=True):
-    """What one person said that nobody had said before."""
+    """What one person said that nobody had said before, nor said where they were not."""
 
     runs: frozenset[tuple[str, ...]]  # of RUN_WORDS words
     stems: frozenset[str]  # of telling words
