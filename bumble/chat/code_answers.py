@@ -201,7 +201,8 @@ def _reminder(
     runtime: Runtime, heard: Heard, reading: Reading, words: templates.Templates
 ) -> CodeReply:
     """Plan a reminder at the time that was named; without one ask when, or say how to set it."""
-    at, text, when = runtime.now(), heard.message.text, reading.said.when
+    at, text = runtime.now(), heard.message.text
+    when = due_time.widened(text, reading.said.when, reading.language)
     # the sentences that say what to remind of, and when: "good night" beside is no time
     parts = [
         one

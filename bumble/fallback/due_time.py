@@ -95,6 +95,18 @@ def time_of(
     return next((each for each in times if each > at), None)
 
 
+def widened(text: str, when: str, language: str) -> str:
+    """Return all of a span from now of which the reader marked the beginning: `in an hour and`."""
+    leads = values.ahead_words(language).intersection(map(folded, _PIECE.findall(when)))
+    said = text[max(0, text.find(when)) :].split() if leads else []
+    whole = lapse(" ".join(said), language)
+    starts = (" ".join(said[: n + 1]) for n in range(len(said)))
+    found = (
+        start for start in starts if len(start) >= len(when) and lapse(start, language) == whole
+    )
+    return next(found, when) if whole else when
+
+
 def _plainly(text: str, marked: str, language: str) -> str:
     """Return a text without what was marked in it, if one day and one hour are named there."""
     rest = text.replace(marked, " ")

@@ -150,10 +150,11 @@ def _names_time(message: sessions.Message, reading: MessageReading, named: Wish)
     # who tells something that is worth keeping, not a time alone, answers no "when?"
     if reading.keep > 0 and not due_time.is_all(text, language):
         return False
-    left = {*stop_words.telling_words(text.replace(reading.when, " ", 1))}
-    left -= {*stop_words.telling_words(named.message.text)}
     is_wish = reading.scores.get("remind", FAR) >= SURE
-    if is_wish and (named.reminder or left):
+    own = reading.what if named.reminder else text.replace(reading.when, " ", 1)
+    if is_wish and {*stop_words.telling_words(own)} - {
+        *stop_words.telling_words(named.message.text)
+    }:
         return False
     if named.reminder and not (reading.main in ("correct", "remind") or reading.has("move")):
         return False
