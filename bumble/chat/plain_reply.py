@@ -401,7 +401,7 @@ def _remembered(
 
 def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
     """Word a quote that answers; whose own words it has needs no name."""
-    if quote.name != (heard.message.extra.get("name") or heard.message.speaker):
+    if quote.name != heard.message.called():
         return quotes.line(quote, template).removeprefix(quotes.MARK)
     day = quotes.day(quote.at, template, year=quote.at.year != heard.message.at.year)
     return f"{day}: {quotes.marked(quote.words, template)}"

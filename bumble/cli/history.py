@@ -23,7 +23,7 @@ from bumble.history import lookup
 from bumble.history import undo as undoing
 from bumble.history import why as explaining
 from bumble.jobs import tick
-from bumble.records import kinds, relationships
+from bumble.records import kinds, relationships, sessions
 from bumble.records.provenance import Reader, withheld
 from bumble.runtime import audiences
 from bumble.text import words
@@ -424,7 +424,8 @@ def _body(
     text = item.sentence or (item.text if whole else output.shorten(item.text, 160))
     who = f"{item.speaker}: " if item.speaker else ""
     yield from f"{who}{text}".splitlines()
-    told = ("written by hand" if item.by_hand else "", viewer.origin(item.origin))
+    imported = sessions.told_origin(item.imported) if item.imported else ""
+    told = ("written by hand" if item.by_hand else "", viewer.origin(item.origin), imported)
     yield from (f"  {part}" for part in told if part)
     yield from (f"  {line}" for line in _edits(opened, node))
 

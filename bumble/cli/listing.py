@@ -33,7 +33,7 @@ T = TypeVar("T")
 HEADS = ("title", "label", "name", "text", "sentence")
 BODIES = (
     *("description", "dynamic", "topics", "unresolved", "tags", "imprints", "why", "steps"),
-    *("slug", "path", "command", "notes"),
+    *("slug", "path", "command", "notes", "imported"),
 )
 
 

@@ -307,7 +307,7 @@ def _earlier(
         for each in session.messages[:place]
         if each.speaker == message.speaker and is_noticeable(each) and each.id not in dropped
     }
-    name, reader = message.extra.get("name") or message.speaker, runtime.memory.reader
+    name, reader = message.called(), runtime.memory.reader
     runtime.memory.sync()
     hits = runtime.memory.search(
         message.text,

@@ -57,8 +57,8 @@ def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) 
     for message in messages:
         if message.role == "tool":
             continue
-        own = message.role == "assistant"
-        speaker, weight = (own_name, OWN_WEIGHT) if own else (name_of(message, names), 1.0)
+        weight = OWN_WEIGHT if message.role == "assistant" else 1.0
+        speaker = message.called(own_name, names)
         spoken_lines += [
             SpokenLine(message.id, speaker, text, weight) for text in parts(message.text)
         ]
@@ -71,11 +71,6 @@ def parts(text: str) -> list[str]:
     if not any(map(str.isupper, text)):
         pieces = [part for piece in pieces for part in _END.split(piece)]
     return [part for piece in pieces for part in textwrap.wrap(piece, LINE_CHARS)]
-
-
-def name_of(message: Message, names: Mapping[str, str]) -> str:
-    """Return what the speaker of a message is called."""
-    return str(message.extra.get("name") or names.get(message.speaker) or message.speaker)
 
 
 def choose(

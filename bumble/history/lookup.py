@@ -7,7 +7,7 @@ transcripts to look into. Writes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -118,6 +118,7 @@ class LibraryRecord(Struct, frozen=True):
     sources: tuple[str, ...] = ()  # ids of all it rests on
     speaker: str = ""  # of a message, as shown
     session: str = ""  # the conversation a message belongs to
+    imported: Mapping[str, Any] | None = None  # where that comes from, if it was had elsewhere
     notes: tuple[LibraryRecord, ...] = ()  # what waits to be worked into a portrait
     sentence: str = ""  # that of its text which is asked about; empty: all of it
 
@@ -137,6 +138,7 @@ class LibraryRecord(Struct, frozen=True):
             "path": self.path or None,
             "line": self.line,
             "speaker": self.speaker or None,
+            "imported": dict(self.imported) if self.imported else None,
             "by": origin.by or None,
             "model": origin.model or None,
             "trust": origin.trust or None,
@@ -229,7 +231,8 @@ class Library:
             if session is None:
                 return None
             view = session_files.view(session)
-            return self._of_view(kinds.SESSION.name, view, self.messages.paths[record_id])
+            item = self._of_view(kinds.SESSION.name, view, self.messages.paths[record_id])
+            return replace(item, imported=session.imported)
         return self._read_record(kinds.BY_NAME[kind], record_id)
 
     def items(self, kind: Kind) -> Iterator[LibraryRecord]:
@@ -342,6 +345,7 @@ class Library:
             path=self.entity.relative(self.messages.paths[found_message.session.id]),
             line=found_message.line,
             session=found_message.session.id,
+            imported=found_message.session.imported,
         )
         if isinstance(record, Compaction):
             covered = tuple(_ids_between(found_message.session.messages, record.first, record.last))
@@ -351,14 +355,7 @@ class Library:
             )
         model = str(record.extra.get("model", ""))
         origin = base.Provenance(model=model, trust=record.trust, audience=people)
-        return replace(item, text=record.text, origin=origin, speaker=self._speaker(record))
-
-    def _speaker(self, message: Message) -> str:
-        if message.role == "assistant":
-            return self.name
-        if message.role == "tool":
-            return str(message.extra.get("tool", "a tool"))
-        return str(message.extra.get("name", "")) or message.speaker
+        return replace(item, text=record.text, origin=origin, speaker=record.called(self.name))
 
 
 def _same_id(kind: Kind, view_id: str, record_id: str) -> bool:

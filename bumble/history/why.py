@@ -122,7 +122,7 @@ def _is_own(library: Library, item: LibraryRecord) -> bool:
 
 
 # their file holds others too
-SHARED = [*(kind.name for kind in kinds.KINDS if kind.forgetting == "parts"), "note"]
+SHARED = [*(kind.name for kind in kinds.KINDS if kind.forgetting == "parts"), "note", MESSAGE]
 IN_TRANSCRIPTS = (kinds.SESSION.name, *kinds.SESSION.inner_prefixes)  # transcripts only grow
 
 
@@ -153,7 +153,8 @@ def _written(library: Library, item: LibraryRecord) -> log.Commit | None:
     root = library.entity.root
     if not item.sentence and item.kind not in SHARED:
         return _commit(root, (item.path,), "--diff-filter=A")
-    rows, joint = [item.sentence] if item.sentence else item.text.splitlines(), "|"
+    text = f'"id":"{item.id}"' if item.kind == MESSAGE else item.sentence or item.text
+    rows, joint = text.splitlines(), "|"
     if item.kind == kinds.JOURNAL.name:  # it says the same on many days: sought with its heading
         entry = library.item(item.kind, item.id) or item
         end = _sentence(library, entry, rows[-1] if rows else "").line
@@ -189,7 +190,7 @@ def explain(library: Library, item: LibraryRecord) -> SourceNode:
         inside = [below for below in whole.walk() if below.resolved and not below.again]
         messages = [below.item for below in inside if below.item.kind == "message"]
         node = _leading_to(whole, sayers(library, node.item.sentence, messages)) or node
-    if item.kind in IN_TRANSCRIPTS:
+    if item.kind in IN_TRANSCRIPTS and not item.imported:
         return node
     written = _written(library, item)
     changed = None if item.kind in SHARED else _commit(root, _files(item))

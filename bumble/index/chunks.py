@@ -346,10 +346,9 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
     language, code = form.language(whole), words.language(whole[:TELLING_CHARS])
     before: list[_Turn] = []  # the nearest first
     for number, message in enumerate(messages):
-        own = str(message.extra.get("name") or name)  # an imported talk names another assistant
-        speaker = own if message.role == "assistant" else message.speaker or session.by
-        if message.role != "assistant":
-            speaker = spoken_name(speaker)
+        speaker = spoken_name(message.speaker or session.by)  # as a search asks for people
+        if message.role == "assistant":
+            speaker = message.called(name)
         chunks = [
             replace(
                 chunk,

@@ -87,8 +87,7 @@ def _anchored(
         trust=message.trust,
         audience=session.people,
     )
-    name = message.extra.get("name") or message.speaker or "somebody"
-    quote = f'{name}: "{words.shorten(message.text, QUOTE_CHARS)}"'
+    quote = f'{message.called() or "somebody"}: "{words.shorten(message.text, QUOTE_CHARS)}"'
     label = words.shorten(imprint.trigger, LABEL_CHARS)
     strength = imprint.intensity * left
     return body_state.plan_charged(runtime, soma, label, quote, strength, origin)

@@ -407,7 +407,7 @@ def worded(runtime: Runtime, message: Message) -> str:
         return ""
     if message.role == "assistant":
         return f'I answered: "{text}"'
-    return f'{message.extra.get("name") or message.speaker} said: "{text}"'
+    return f'{message.called()} said: "{text}"'
 
 
 NOTES = 8  # waiting notes that a review reads

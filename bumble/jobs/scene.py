@@ -85,12 +85,7 @@ class Scene(Struct, frozen=True, dict=True):
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""
-        if message.role == USER:
-            named = message.extra.get("name")
-            return str(named or self.called.get(message.speaker, "") or message.speaker or "person")
-        if message.role == "assistant":  # in an imported conversation another one than this entity
-            return str(message.extra.get("name") or self.entity)
-        return "(tool)"
+        return message.called(self.entity, self.called) or "person"
 
     def is_persons(self, number: int) -> bool:
         """Whether a person said it, which a memory may rest on."""

@@ -171,7 +171,9 @@ class Reach(Struct, frozen=True):
         if place is None:
             return []
         own = self.runtime.identity.name
-        speakers = {one.id: chunks.spoken_name(one.speaker) or own for one in session.messages}
+        speakers = {
+            one.id: chunks.spoken_name(one.speaker) or one.called(own) for one in session.messages
+        }
         return [
             replace(
                 source,

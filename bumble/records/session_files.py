@@ -317,7 +317,7 @@ def _told(before: str | None, after: str | None) -> Told:
         for message in messages:
             if message.id not in known and (message.text or mark):
                 said = " ".join(message.text.split())[:200]
-                yield f"{mark}{message.speaker or message.role}: {said}"
+                yield f"{mark}{message.called(message.role)}: {said}"
 
 
 def _brief_views(path: Path, _: tzinfo) -> Sequence[RecordView]:

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.records import base, fields, jsonl
+from bumble.text.words import one_line, shorten
 from bumble.text.yaml_edit import SourceError
 
 
@@ -50,6 +51,7 @@ FILE = "messages.jsonl"
 COMPACTION_KINDS = ("summary", "prune", "cut")  # prune: tool results are cleared
 ROLES = ("user", "assistant", "tool")
 REPLACES = "replaces"  # of a message: the id of that whose place it takes, an edited note's
+MAX_TITLE_CHARS = 60  # of what an imported conversation is called
 
 
 def _mapping(meta: fields.Meta, key: str) -> dict[str, Any]:
@@ -95,6 +97,17 @@ class Message(Struct, frozen=True):
     def is_example(self) -> bool:
         """Whether a model is shown it: a reply that failed a check, or refused, would be copied."""
         return self.extra.get("example") is not False
+
+    def called(self, entity: str = "", people: Mapping[str, str] = {}) -> str:
+        """Return what who said it is called.
+
+        Args:
+            entity: What the entity is called; in what was imported another assistant spoke.
+            people: What those are called whose name the message doesn't say, by their ids.
+        """
+        others = {"assistant": entity, "tool": self.extra.get("tool") or "a tool"}
+        known = others.get(self.role) or people.get(self.speaker) or self.speaker
+        return one_line(str(self.extra.get("name") or known))
 
 
 def _points(meta: fields.Meta, key: str) -> dict[str, float]:
@@ -340,6 +353,12 @@ def imported(head: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return where a conversation comes from, by its first line; None if it was lived here."""
     origin = head.get("imported")
     return origin if isinstance(origin, dict) else None
+
+
+def told_origin(origin: Mapping[str, Any]) -> str:
+    """Say for people where an imported conversation comes from."""
+    title = shorten(str(origin.get("title") or ""), MAX_TITLE_CHARS)
+    return f"imported from {origin.get('from')}{title and f': {title}'}"
 
 
 def _read(kind: type[S], line: jsonl.JsonLine) -> S:

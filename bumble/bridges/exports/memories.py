@@ -164,12 +164,7 @@ def _add_session(path: Path, view: RecordView, place: str, name: str, pages: Pag
     pages.add(Page(kinds.SESSION, session.id, redacted(title), redacted(text), place, view))
     for message in session.messages:
         at = pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
-        pages.titles[at] = redacted(f"{_speaker(message, name)}, {message.at:%Y-%m-%d %H:%M}")
-
-
-def _speaker(message: sessions.Message, name: str) -> str:
-    called = one_line(str(message.extra.get("name") or ""))
-    return called or (name if message.role == "assistant" else message.speaker)
+        pages.titles[at] = redacted(f"{message.called(name)}, {message.at:%Y-%m-%d %H:%M}")
 
 
 def transcript(session: sessions.Session, name: str) -> Iterator[str]:
@@ -177,9 +172,9 @@ def transcript(session: sessions.Session, name: str) -> Iterator[str]:
     for message in session.messages:
         if message.role == "tool" or not message.text.strip():
             continue
-        speaker = _speaker(message, name)
         quoted = "\n".join(f"> {line}".rstrip() for line in message.text.strip().splitlines())
-        yield f"## {message.id}\n\n**{speaker}**, {message.at:%Y-%m-%d %H:%M}\n\n{quoted}"
+        head = f"**{message.called(name)}**, {message.at:%Y-%m-%d %H:%M}"
+        yield f"## {message.id}\n\n{head}\n\n{quoted}"
 
 
 def is_told(page: Page) -> bool:

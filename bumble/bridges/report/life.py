@@ -307,10 +307,7 @@ class Collector:
     def _quotes(self, session: Session, wanted: set[str]) -> Iterator[tuple[str, Basis]]:
         for message in session.messages:
             if message.id in wanted and message.text.strip() and message.id not in self.quotes:
-                who = _mark(message.speaker)
-                speaker = _called(message) or self.life.names.get(who, who)
-                if message.role != "user":
-                    speaker = self.name if message.role == "assistant" else "a tool"
+                speaker = _mark(message.called(self.name, self.life.names))
                 yield message.id, self._quote(message, message.text, speaker)
         for summary in session.compactions:
             if summary.id in wanted and summary.summary.strip() and summary.id not in self.quotes:

@@ -32,7 +32,6 @@ IdArgument = Annotated[
     ),
 ]
 NONE = "No conversations. Begin one with `bumble chat`."
-MAX_TITLE_CHARS = 60
 CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 
 
@@ -172,8 +171,7 @@ def _length(session: sessions.Session) -> int:
 
 def _state(session: sessions.Session) -> str:
     if session.imported is not None:
-        title = output.shorten(str(session.imported.get("title") or ""), MAX_TITLE_CHARS)
-        return f"imported from {session.imported.get('from')}" + (f": {title}" if title else "")
+        return sessions.told_origin(session.imported)
     if session.ended is not None:
         return "ended"
     return "unanswered" if session.unanswered else "open"
@@ -201,13 +199,11 @@ def _conversation(opened: Opened, session: sessions.Session, limit: int | None) 
 
 
 def _message(opened: Opened, message: sessions.Message, names: Mapping[str, str]) -> Iterator[str]:
-    called = str(message.extra.get("name", ""))  # of a guest, or of another assistant
-    speakers = {"user": names.get(message.speaker) or called or message.speaker, "tool": "(result)"}
-    who = speakers.get(message.role, called or opened.identity.name)
     if message.role == "tool":
-        yield f"  {who} {output.shorten(message.text, CALL_CHARS)}"
+        yield f"  (result) {output.shorten(message.text, CALL_CHARS)}"
         return
-    yield f"{who or 'somebody'}, {listing.when(message.at, opened)}"
+    who = message.called(opened.identity.name, names) or "somebody"
+    yield f"{who}, {listing.when(message.at, opened)}"
     yield from _indented(message.text, "  ")
     for call in message.tool_calls:
         arguments = dumps(call.arguments, ensure_ascii=False)
@@ -234,6 +230,7 @@ def _data(session: sessions.Session) -> dict[str, Any]:
                 "at": message.at.isoformat(),
                 "role": message.role,
                 "speaker": message.speaker,
+                "name": message.called(),
                 "text": message.text,
                 "tool_calls": [
                     {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}

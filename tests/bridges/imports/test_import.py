@@ -17,6 +17,7 @@ from bumble.records.kind import RecordView
 from bumble.records.sessions import Session
 from tests.support import exports
 from tests.support.kills import every_call, forks, in_child
+from tests.support.repository import begun
 from tests.support.running import Run
 from tests.support.stretches import belief, claim, fact, makes
 
@@ -68,6 +69,39 @@ def test_what_is_imported_is_found_at_once_and_says_who_spoke(run: Run, tmp_path
     shown = run.ok("session", "show").out
     assert "imported from chatgpt" in shown
     assert "ChatGPT, 2024-04-25" in shown  # in Lisbon it is past midnight
+
+
+def test_everything_says_who_spoke_elsewhere_and_what_brought_it(run: Run, tmp_path: Path) -> None:
+    begun(run.entity.root)
+    run.ok("import", gpt(tmp_path, exports.gpt_moving()))
+    grown = exports.gpt_moving()
+    later = exports.gpt_message("5", "assistant", "Safe travels to Porto!", at=exports.START + 90)
+    grown["mapping"]["5"] = {"id": "5", "parent": "4", "message": later}
+    run.ok("import", gpt(tmp_path, {**grown, "current_node": "5"}))
+    [talk] = imported(run)
+    yacht, travels = talk.messages[1], talk.messages[-1]
+    out = run.ok("why", "You own a yacht, I believe.").out
+    assert "ChatGPT: You own a yacht" in out
+    assert "imported from chatgpt: Talk c1" in out
+    data = run.ok("why", yacht.id, "--json").data
+    assert (data["speaker"], data["imported"]) == ("ChatGPT", talk.imported)
+    assert data["written"]["subject"] == "import: 1 conversation from chatgpt"
+    assert run.ok("why", travels.id, "--json").data["written"]["at"] > data["written"]["at"]
+    assert "imported from chatgpt: Talk c1" in run.ok("why", talk.messages[0].id).out
+    assert "imported from chatgpt: Talk c1" in run.ok("why", talk.id).out
+    shown = run.ok("session", "show", "--json").data["messages"]
+    assert [one["name"] for one in shown[:2]] == ["Sam", "ChatGPT"]
+    assert "ChatGPT: Safe travels to Porto!" in run.ok("diff", "last").out
+
+
+def test_a_report_says_who_spoke_elsewhere(run: Run, tmp_path: Path) -> None:
+    run.ok("import", gpt(tmp_path, exports.gpt_moving()))
+    yacht = imported(run)[0].messages[1].id
+    head = f"category: preference\nconfidence: 0.8\nformed: {DAY}T10:00:00+01:00"
+    text = f"---\n{head}\nevidence: [{yacht}]\n---\n\nSam owns a yacht.\n"
+    run.write("beliefs/bel_yacht.md", text)
+    run.ok("report", str(tmp_path / "life.html"))
+    assert "ChatGPT" in (tmp_path / "life.html").read_text(encoding="utf-8")
 
 
 def test_the_same_export_twice_changes_nothing(run: Run, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,7 @@ from bumble.errors import (
 from bumble.records import beliefs, episodes, knowledge, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.runtime import people
+from tests.support import exports
 from tests.support.running import NOON, Run
 
 
@@ -57,6 +60,17 @@ def test_a_reader_finds_and_reads_only_what_they_may_hear(full: Run) -> None:
         with pytest.raises(RecordMissingError) as absent:
             guest.read("bel_nothing")
         assert str(hidden.value) == str(absent.value).replace("bel_nothing", record_id)
+
+
+def test_what_was_said_elsewhere_is_not_the_entitys(full: Run, tmp_path: Path) -> None:
+    export = tmp_path / "conversations.json"
+    export.write_text(json.dumps([exports.gpt_moving()]), encoding="utf-8")
+    full.ok("import", str(export))
+    owner = desk(full)
+    (hit, *_) = owner.recall("yacht")["hits"]
+    for told in (owner.read(hit["id"]), owner.why(hit["id"])):
+        assert told["speaker"] == hit["speaker"] == "ChatGPT"
+        assert told["imported"] == {"from": "chatgpt", "id": "c1", "title": "Talk c1"}
 
 
 def test_a_portrait_is_for_whom_it_is_for_and_quoted_if_it_was_imported(full: Run) -> None:
