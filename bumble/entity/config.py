@@ -509,3 +509,13 @@ class Identity(SettingGroup, frozen=True):
     timezone: Annotated[str, TimeZone()] = "UTC"
     owner: Owner = Owner()
     identity: Persona = Persona()
+
+    def named(self, text: str, person: str = "") -> str:
+        """Put names in the place of a character card's macros: its own, and the owner's.
+
+        Args:
+            text: Words of a card.
+            person: For whom they are, where that isn't the owner.
+        """
+        text = text.replace("{{char}}", self.name)
+        return text.replace("{{user}}", person or self.owner.name or "you")

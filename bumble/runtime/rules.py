@@ -149,7 +149,9 @@ def own_identity(entity: Entity, identity: Identity) -> Identity:
     """Return who an entity is, as far as its prompts may say so: else the bare name."""
     if pending(entity, [settings.identity_rule(identity)]):
         return replace(identity, owner=Owner(), identity=Persona())
-    return identity
+    who = identity.identity
+    words = {key: identity.named(getattr(who, key)) for key in ("monologue", "voice")}
+    return replace(identity, identity=replace(who, **words))
 
 
 def own_book(entity: Entity, book: knowledge.Knowledge) -> knowledge.Knowledge:

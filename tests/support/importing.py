@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from bumble.bridges.imports import formats, source
 from bumble.bridges.imports.ledger import Fact, ImportContext, ImportedTalk, Item, LeftOut
 
-CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), "Sam")
+CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), str)
 
 
 def items(path: Path, name: str = "") -> tuple[str, list[Item]]:

@@ -234,14 +234,14 @@ def _user_settings(file: Path) -> object:
 def _imported(form_name: str, name: str, *samples: bytes | str) -> Reader:
     def read(path: Path) -> object:
         with source.opened(path) as files:
-            return list(formats.named(form_name).read(files, ImportContext(ZONE, "Sam")))
+            return list(formats.named(form_name).read(files, ImportContext(ZONE, str)))
 
     return of_file(name, read, *samples)
 
 
 def _detected(path: Path) -> object:
     with source.opened(path) as files:
-        return list(formats.detect(files).read(files, ImportContext(ZONE, "Sam")))
+        return list(formats.detect(files).read(files, ImportContext(ZONE, str)))
 
 
 def _restored(path: Path) -> object:

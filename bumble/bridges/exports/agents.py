@@ -63,7 +63,7 @@ class Self(Struct, frozen=True):
         """Who the entity is."""
         persona = self.identity.identity
         parts = (persona.monologue.strip(), persona.voice.strip())
-        return redacted("\n\n".join(filter(None, parts)))
+        return redacted(self.identity.named("\n\n".join(filter(None, parts))))
 
     def about(self) -> list[str]:
         """Say what is known of the owner, a paragraph each: their portrait, then beliefs."""

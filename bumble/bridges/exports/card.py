@@ -33,7 +33,7 @@ ENTRY_ONLY_V3 = ("use_regex",)
 
 
 def data(
-    identity: Identity, origin: Mapping[str, Any], pages: Pages, owner: str, now: datetime
+    identity: Identity, origin: Mapping[str, Any], pages: Pages, now: datetime
 ) -> dict[str, Any]:
     """Return the card's fields, of version 3.
 
@@ -41,7 +41,6 @@ def data(
         identity: Who the entity is.
         origin: The card that it was made of, as it stood; empty if of none.
         pages: What the card may tell.
-        owner: What the person is called whom an imported card was filled in for.
         now: The present.
     """
     fields: dict[str, Any] = {
@@ -58,7 +57,7 @@ def data(
         **origin,
     }
     try:  # what an import made of it
-        before = card.parse(origin).persona(owner)
+        before = card.parse(origin).persona()
     except ValueError:
         before = None
     if origin.get("name") != identity.name:
@@ -69,12 +68,12 @@ def data(
         fields |= {"personality": "", "scenario": ""}
     if before is None or before.voice != persona.voice.strip():
         fields["mes_example"] = redacted(persona.voice.strip())
-    fields["character_book"] = _book(identity.name, origin, pages, owner)
+    fields["character_book"] = _book(identity.name, origin, pages)
     fields["modification_date"] = int(now.timestamp())
     return fields
 
 
-def _book(name: str, origin: Mapping[str, Any], pages: Pages, owner: str) -> dict[str, Any]:
+def _book(name: str, origin: Mapping[str, Any], pages: Pages) -> dict[str, Any]:
     """Return the lorebook: the card's own entries, then what the entity knows beside."""
     own = foreign.mapping(origin, "character_book")
     entries = foreign.mappings(own, "entries")

@@ -66,23 +66,27 @@ class Card(Struct, frozen=True):
     name: str
     data: Mapping[str, Any]  # all fields, as they stood
 
-    def filled(self, words: str, person: str) -> str:
-        """Put names in the place of the macros that stand for them."""
-        called = one_line(text(self.data, "nickname")) or self.name
-        words = _CHAR.sub(lambda _: called, _DROPPED.sub("", words))
-        return _USER.sub(lambda _: person, words).strip()
+    def persona(self, named: Callable[[str], str] = str) -> ImportedPersona:
+        """Say who the character is.
 
-    def persona(self, person: str) -> ImportedPersona:
-        """Say who the character is, to somebody."""
+        Its macros for names stay: they are filled in when a prompt is made, with the entity's name
+        as it is then. In its greeting `named` puts them.
+        """
         told = [text(self.data, key).strip() for key in ("system_prompt", *FIRST_FIELDS[:3])]
         said = [part.strip() for part in _START.split(text(self.data, "mes_example"))]
         return ImportedPersona(
             name=self.name,
-            monologue=self.filled("\n\n".join(filter(None, told)), person),
-            voice=self.filled("\n\n".join(filter(None, said)), person),
-            greeting=self.filled(text(self.data, "first_mes"), person),
+            monologue=without_comments("\n\n".join(filter(None, told))),
+            voice=without_comments("\n\n".join(filter(None, said))),
+            greeting=named(without_comments(text(self.data, "first_mes"))),
             card=self.data,
         )
+
+
+def without_comments(words: str) -> str:
+    """Return words of a card without comments, the macros for names in one spelling each."""
+    words = _CHAR.sub("{{char}}", _DROPPED.sub("", words))
+    return _USER.sub("{{user}}", words).strip()
 
 
 def parse(data: Mapping[str, Any]) -> Card:
@@ -99,32 +103,32 @@ def parse(data: Mapping[str, Any]) -> Card:
     return Card(name, inner)
 
 
-def lore(data: object, filled: Callable[[str], str] = str) -> Iterator[Item]:
+def lore(data: object, named: Callable[[str], str] = str) -> Iterator[Item]:
     """Make facts of what a lorebook always tells, and recipes, found by their keys, of the rest.
 
     Args:
         data: The lorebook, of a card or alone; entries may be a list, or a mapping by number.
-        filled: Puts names in the place of macros.
+        named: Puts names in the place of macros.
     """
     inner = mapping(data, "data") if foreign.at(data, "spec") == LOREBOOK else mapping(data)
     entries = inner.get("entries")
-    named = one_line(text(inner, "name"))
-    suffix = f" ({named})" if named else ""
+    book = one_line(text(inner, "name"))
+    suffix = f" ({book})" if book else ""
     listed = mappings(list(entries.values()) if isinstance(entries, dict) else entries)
     for number, entry in enumerate(listed, 1):
         keys = [one_line(key) for key in texts(entry.get("keys", entry.get("key"))) if key.strip()]
         title = one_line(first(entry, "name", "comment"))
         title = title or (keys[0] if keys else f"entry {number}")
-        told = without_decorators(text(entry, "content"))
+        told = named(without_comments(without_decorators(text(entry, "content"))))
         if entry.get("enabled") is False or entry.get("disable") is True:
             yield LeftOut(title, "entries that are switched off")
         elif not told:
             yield LeftOut(title, "entries without a text")
         elif entry.get("constant") is True or not keys:
-            yield Fact(f"{title}{suffix}", filled(told), public=True)
+            yield Fact(f"{title}{suffix}", told, public=True)
         else:
             found_by = shorten(", ".join(keys), _KEYS_CHARS)
-            yield Recipe(f"{title}{suffix}", found_by, filled(told))
+            yield Recipe(f"{title}{suffix}", found_by, told)
 
 
 def without_decorators(content: str) -> str:
@@ -248,11 +252,10 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     except (ValueError, RecursionError) as error:
         yield LeftOut(source.path.name, str(error)[:200], broken=True)
         return
-    yield card.persona(context.person)
+    yield card.persona(context.named)
     for keyword in broken:
         yield LeftOut(keyword, "copies of the card that can't be read", broken=True)
-    book = mapping(card.data, "character_book")
-    yield from lore(book, lambda words: card.filled(words, context.person))
+    yield from lore(mapping(card.data, "character_book"), context.named)
     assets = [name for name in source.names if name != CARD_FILE and len(source.members) > 1]
     if assets:
         yield LeftOut(assets[0], "pictures and other assets of the card", count=len(assets))
@@ -271,7 +274,7 @@ def read_lorebook(source: ImportSource, context: ImportContext) -> Iterator[Item
     """Read the entries."""
     for name in source.names:
         data = foreign.load(source, name)
-        found = [data] if isinstance(data, LeftOut) else list(lore(data))
+        found = [data] if isinstance(data, LeftOut) else list(lore(data, context.named))
         yield from found or [LeftOut(name, "a lorebook without entries", broken=True)]
 
 

@@ -26,7 +26,7 @@ class ImportContext(Struct, frozen=True):
     """What a reader has to know beside the files."""
 
     zone: tzinfo  # the entity's: it decides where a day ends
-    person: str  # what the person is called whose files they are
+    named: Callable[[str], str]  # puts names in the place of the macros of a card
 
 
 class ImportedTurn(Struct, frozen=True):

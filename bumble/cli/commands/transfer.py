@@ -112,8 +112,7 @@ def _card(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | No
     pages = _pages(opened, reader if reader.id else STRANGER)
     values = yaml_edit.parse_mapping(disk.read(opened.root / ENTITY_FILE).decode("utf-8-sig"))
     origin = foreign.mapping(foreign.mapping(values.get("x")).get("card"))
-    owner = opened.identity.owner.name or "you"
-    fields = card.data(opened.identity, origin, pages, owner, opened.shell.now())
+    fields = card.data(opened.identity, origin, pages, opened.shell.now())
     whole = card.as_json(fields) if ending == ".json" else _drawn(opened, picture, fields)
     destination.put_file(dest, whole)
     count = len(fields["character_book"]["entries"])
@@ -205,7 +204,8 @@ def import_(
             opened.shell.now(),
             first,
         )
-        report = writer.run(wanted.read(files, ImportContext(opened.zone, who.name)), importer)
+        context = ImportContext(opened.zone, partial(opened.identity.named, person=who.name))
+        report = writer.run(wanted.read(files, context), importer)
         for item in files.left_out:
             report.leave(item)
     if not dry_run:

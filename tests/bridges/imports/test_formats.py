@@ -157,11 +157,11 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
     name, read = items(path)
     assert name == "card"
     [persona] = [item for item in read if isinstance(item, ImportedPersona)]
-    called = "Sera" if version == 3 else "Seraphina"
     start = "" if version == 1 else "Speak softly.\n\n"
-    assert persona.monologue == f"{start}{called} guards the glade for Sam.\n\npatient\n\nA forest."
-    assert persona.voice == f"{called}: Hm.\n\n{called}: Ah."
-    assert persona.greeting == "Hello Sam."
+    said = "{{char}} guards the glade for {{user}}."
+    assert persona.monologue == f"{start}{said}\n\npatient\n\nA forest."
+    assert persona.voice == "{{char}}: Hm.\n\n{{char}}: Ah."
+    assert persona.greeting == "Hello {{user}}."
     assert "never shown" not in persona.monologue + persona.voice
     assert dict(persona.card) == (data if version == 1 else data["data"])
     if version > 1:

@@ -25,7 +25,7 @@ from bumble.bridges.imports.ledger import (
 from bumble.errors import ImportInvalidError
 from tests.support import exports
 
-CONTEXT = ImportContext(ZoneInfo("Asia/Kathmandu"), "Sam")
+CONTEXT = ImportContext(ZoneInfo("Asia/Kathmandu"), str)
 # Keys and values that mean something somewhere, in every place where they don't belong.
 WORDS = st.sampled_from(
     [

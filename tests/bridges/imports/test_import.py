@@ -193,18 +193,39 @@ def test_a_card_gives_a_self_only_to_who_has_none(run: Run, tmp_path: Path) -> N
     path.write_bytes(exports.png(ccv3=exports.encoded(exports.card())))
     assert "gives it another (Seraphina)" in run.ok("import", str(path)).out
     source = run.text("entity.yaml")
-    assert "Sera guards the glade for Sam." in source
+    assert "{{char}} guards the glade for {{user}}." in source
     assert "creator_notes: never shown" in source
     assert source.startswith("# Who this entity is.")
     [greeting] = [session_files.load(one) for one in session_files.paths(run.entity.sessions)]
     assert [(one.role, one.text) for one in greeting.messages] == [("assistant", "Hello Sam.")]
-    mara = {"name": "Mara", "nickname": "", "mes_example": ""}
+    mara = {"name": "Mara", "nickname": "", "description": "A pirate.", "mes_example": ""}
     other = {**exports.card(), "data": exports.card()["data"] | mara}
     (tmp_path / "mara.json").write_text(json.dumps(other))
     data = run.ok("import", str(tmp_path / "mara.json"), "--json").data
     assert data["persona"] == []
     assert "the entity has words of its own there" in {one["why"] for one in data["left_out"]}
     assert run.text("entity.yaml") == source
+
+
+@pytest.mark.parametrize("can", ["write", "not"])
+def test_a_card_is_about_the_entity_whatever_it_is_called(
+    run: Run, tmp_path: Path, can: str
+) -> None:
+    card = exports.card()
+    card["data"]["description"] = "{{Char}} guards the glade for <user>. <BOT> is grumpy."
+    card["data"]["character_book"]["entries"][0]["content"] = "{{char}} hates rain."
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    run.ok("import", str(tmp_path / "card.json"))
+    if can == "not":
+        run.environ["BUMBLE_LLM_MODEL"] = "none"
+    for name in ("Ada", "Sera"):
+        run.ok("config", "set", "name", name)
+        sent = run.ok("context", "prompt", "-m", "Hello").out
+        assert f"{name} guards the glade for Sam. {name} is grumpy." in sent
+        run.ok("export", "--to", "hermes", str(tmp_path / name))
+        soul = (tmp_path / name / "SOUL.md").read_text()
+        assert f"{name} guards the glade for Sam." in soul
+    assert "Ada hates rain." in run.text("knowledge.md")
 
 
 def test_secrets_are_hidden_everywhere(run: Run, tmp_path: Path) -> None:

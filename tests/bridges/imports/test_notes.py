@@ -166,7 +166,7 @@ def test_a_date_without_a_zone_is_in_the_entitys(tmp_path: Path, given: str, at:
     place = a_vault(tmp_path, Boat=f"---\ndate: {given}\n---\nBerth 11.\n")
     os.utime(place / "Boat.md", (0, 1_700_000_000))
     with source.opened(place) as files:
-        read = list(notes.read_vault(files, ImportContext(zone, "Sam")))
+        read = list(notes.read_vault(files, ImportContext(zone, str)))
     [talk] = importing.talks(read)
     changed = datetime.fromtimestamp(1_700_000_000, zone)
     assert talk.at == (datetime.fromisoformat(at).replace(tzinfo=zone) if at else changed)
