@@ -30,10 +30,14 @@ TYPES = {kinds.BELIEF.name: "user", kinds.PROJECT.name: "project"}  # else "refe
 
 
 class AgentFiles(Struct):
-    """The files for an agent, and how much had no room in them."""
+    """Whose memories go to an agent, the files as they are made, and what of them is in these."""
 
-    texts: dict[str, str] = field(default_factory=dict)
-    left_out: int = 0
+    identity: Identity
+    owner: str  # id of the person it belongs to
+    pages: Pages
+    texts: dict[str, str] = field(default_factory=dict)  # by path
+    taken: set[str] = field(default_factory=set)  # paths of the pages that the form has a place for
+    no_room: set[str] = field(default_factory=set)  # and of those of them that didn't fit
 
     def add(self, path: str, text: str, **meta: Any) -> None:
         """Take a file in; an empty one is none."""
@@ -42,13 +46,21 @@ class AgentFiles(Struct):
                 markdown.render(meta, text.strip()).text if meta else f"{text.strip()}\n"
             )
 
+    def free(self, stem: str) -> str:
+        """Return the path of a note that is not there yet, without its ending."""
+        names = (stem, *(f"{stem}-{number}" for number in range(2, len(self.texts) + 3)))
+        return next(name for name in names if f"{name}.md" not in self.texts)
 
-class Self(Struct, frozen=True):
-    """Whose memories go to an agent, and what of them."""
+    def quoted(self, page: Page) -> str:
+        """Return the text of a memory; as a quotation where it is not the entity's own."""
+        self.taken.add(page.path)
+        return quotation(page.view.origin, page.text.strip())
 
-    identity: Identity
-    owner: str  # id of the person it belongs to
-    pages: Pages
+    @property
+    def written(self) -> list[Page]:
+        """The memories that are in the files."""
+        paths = self.taken - self.no_room
+        return [page for page in self.pages.pages if page.path in paths]
 
     def of(self, *wanted: Kind) -> list[Page]:
         """Return the memories of some kinds, without its instructions and what it put away."""
@@ -65,10 +77,10 @@ class Self(Struct, frozen=True):
         parts = (persona.monologue.strip(), persona.voice.strip())
         return redacted(self.identity.named("\n\n".join(filter(None, parts))))
 
-    def about(self) -> list[str]:
-        """Say what is known of the owner, a paragraph each: their portrait, then beliefs."""
-        portraits = [quoted(page) for page in self.of(kinds.PERSON) if page.id == self.owner]
-        return portraits + [quoted(page) for page in self.of(kinds.BELIEF)]
+    def about(self) -> list[Page]:
+        """Return what is known of the owner: their portrait, then beliefs."""
+        portraits = [page for page in self.of(kinds.PERSON) if page.id == self.owner]
+        return portraits + self.of(kinds.BELIEF)
 
     def days(self) -> Mapping[str, str]:
         """Return what happened, by day."""
@@ -76,14 +88,14 @@ class Self(Struct, frozen=True):
         for page in sorted(
             self.of(kinds.EPISODE, kinds.JOURNAL), key=lambda page: str(page.view.at)
         ):
-            told = headed(page, "##", quoted(page))
+            told = headed(page, "##", self.quoted(page))
             texts.setdefault(f"{page.view.at:%Y-%m-%d}", []).append(told)
         return {day: "\n\n".join(told) for day, told in texts.items()}
 
     def sections(self, *wanted: Kind) -> str:
         """Return memories under a heading each."""
         shown = (page for page in self.of(*wanted) if page.id != self.owner)
-        return "\n\n".join(headed(page, "##", quoted(page)) for page in shown)
+        return "\n\n".join(headed(page, "##", self.quoted(page)) for page in shown)
 
 
 def _stays(page: Page) -> bool:
@@ -95,36 +107,29 @@ def _stays(page: Page) -> bool:
     return bool(meta.get("archived")) or meta.get("category") == beliefs.DREAM_INSIGHT
 
 
-def quoted(page: Page) -> str:
-    """Return the text of a memory; as a quotation where it is not the entity's own."""
-    return quotation(page.view.origin, page.text.strip())
-
-
-def _add_skills(made: AgentFiles, own: Self) -> None:
+def _add_skills(own: AgentFiles) -> None:
     for page in own.of(kinds.SKILL):
-        stem = disk.file_name(page.title)
-        made.add(
-            f"skills/{stem}/SKILL.md", quoted(page), name=page.title, description=page.description
-        )
+        path = f"skills/{disk.file_name(page.title)}/SKILL.md"
+        own.add(path, own.quoted(page), name=page.title, description=page.description)
 
 
-def claude_code(own: Self) -> AgentFiles:
+def claude_code(own: AgentFiles) -> None:
     """Write the memory folder of a project: an index, and a note a memory."""
-    made, lines = AgentFiles(), ["# Memory", ""]
+    lines = ["# Memory", ""]
     for page in own.of(kinds.PERSON, kinds.BELIEF, kinds.KNOWLEDGE, kinds.PROJECT):
-        stem = _free(made, _slug(page.title))
+        stem = own.free(_slug(page.title))
         kind = "user" if page.id == own.owner else TYPES.get(page.kind.name, "reference")
         told = _described(page)
-        made.add(f"{stem}.md", quoted(page), name=stem, description=told, metadata={"type": kind})
+        meta = {"name": stem, "description": told, "metadata": {"type": kind}}
+        own.add(f"{stem}.md", own.quoted(page), **meta)
         is_whole = is_told(page)
         line = f"- [{told}]({stem}.md)" if is_whole else f"- [{page.title}]({stem}.md): {told}"
         size = sum(len(each.encode()) + 1 for each in (*lines, line))
         if len(lines) < INDEX_LINES and size <= INDEX_BYTES:
             lines.append(line)
         else:
-            made.left_out += 1
-    made.add(INDEX, "\n".join(lines))
-    return made
+            own.no_room.add(page.path)
+    own.add(INDEX, "\n".join(lines))
 
 
 def _described(page: Page) -> str:
@@ -136,73 +141,62 @@ def _slug(title: str) -> str:
     return "-".join(re.findall(r"\w+", title.casefold()))[:60] or "note"
 
 
-def _free(made: AgentFiles, stem: str) -> str:
-    names = (stem, *(f"{stem}-{number}" for number in range(2, len(made.texts) + 3)))
-    return next(name for name in names if f"{name}.md" not in made.texts)
-
-
-def openclaw(own: Self) -> AgentFiles:
+def openclaw(own: AgentFiles) -> None:
     """Write a workspace."""
-    made = AgentFiles()
-    made.add(SOUL[0], f"# SOUL.md\n\n{own.soul}")
-    made.add(SOUL[1], f"# IDENTITY.md\n\n- **Name:** {redacted(own.identity.name)}")
+    own.add(SOUL[0], f"# SOUL.md\n\n{own.soul}")
+    own.add(SOUL[1], f"# IDENTITY.md\n\n- **Name:** {redacted(own.identity.name)}")
     called = redacted(own.identity.owner.name or "you")
-    made.add(ABOUT, "\n\n".join((f"# USER.md\n\n- **Name:** {called}", *own.about())))
-    made.add(INDEX, f"# MEMORY.md\n\n{own.sections(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)}")
+    own.add(
+        ABOUT, "\n\n".join((f"# USER.md\n\n- **Name:** {called}", *map(own.quoted, own.about())))
+    )
+    own.add(INDEX, f"# MEMORY.md\n\n{own.sections(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)}")
     for day, text in own.days().items():
-        made.add(f"memory/{day}.md", f"# {day}\n\n{text}")
-    made.add("DREAMS.md", own.sections(kinds.DREAM))
-    _add_skills(made, own)
-    return made
+        own.add(f"memory/{day}.md", f"# {day}\n\n{text}")
+    own.add("DREAMS.md", own.sections(kinds.DREAM))
+    _add_skills(own)
 
 
-def hermes(own: Self) -> AgentFiles:
+def hermes(own: AgentFiles) -> None:
     """Write the files of a home: as many entries as it takes, the first ones first."""
-    made = AgentFiles()
-    made.add(SOUL[0], own.soul)
-    known = [
-        f"{page.title}: {one_line(quoted(page))}"
-        for page in own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)
-        if page.id != own.owner
-    ]
-    for name, most, entries in (
-        (INDEX, MEMORY_CHARS, known), (ABOUT, ABOUT_CHARS, map(one_line, own.about()))
+    own.add(SOUL[0], own.soul)
+    known = own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)
+    known = [page for page in known if page.id != own.owner]
+    for name, most, titled, pages in (
+        (INDEX, MEMORY_CHARS, True, known), (ABOUT, ABOUT_CHARS, False, own.about())
     ):  # fmt: skip
-        kept = list(_within(made, entries, most))
-        made.add(f"memories/{name}", SEPARATOR.join(kept))
-    _add_skills(made, own)
-    return made
+        kept = _within(own, pages, most, titled=titled)
+        own.add(f"memories/{name}", SEPARATOR.join(kept))
+    _add_skills(own)
 
 
-def _within(made: AgentFiles, entries: Iterable[str], most: int) -> Iterator[str]:
+def _within(own: AgentFiles, pages: Iterable[Page], most: int, *, titled: bool) -> Iterator[str]:
     size = 0
-    for entry in entries:
+    for page in pages:
+        entry = f"{page.title}: " * titled + one_line(own.quoted(page))
         if size + len(entry) + len(SEPARATOR) > most:
-            made.left_out += 1
+            own.no_room.add(page.path)
             continue
         size += len(entry) + len(SEPARATOR)
         yield entry
 
 
-def letta(own: Self) -> AgentFiles:
+def letta(own: AgentFiles) -> None:
     """Write a memory folder: what is always in the prompt in `system/`, the rest beside it."""
-    made = AgentFiles()
-    about = "\n\n".join(
-        (f"Their name is {redacted(own.identity.owner.name or 'you')}.", *own.about())
-    )
-    made.add(f"system/{PERSONA}.md", own.soul, description="Who I am.")
-    made.add("system/human.md", about, description="Whom I belong to, and what I know of them.")
+    called = f"Their name is {redacted(own.identity.owner.name or 'you')}."
+    about = "\n\n".join((called, *map(own.quoted, own.about())))
+    own.add(f"system/{PERSONA}.md", own.soul, description="Who I am.")
+    own.add("system/human.md", about, description="Whom I belong to, and what I know of them.")
     for page in own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT):
         if page.id != own.owner:
-            told, text = _described(page), headed(page, "#", quoted(page))
-            made.add(f"reference/{_slug(page.title)}.md", text, description=told)
+            told, text = _described(page), headed(page, "#", own.quoted(page))
+            path = own.free(f"reference/{_slug(page.title)}")
+            own.add(f"{path}.md", text, description=told)
     for day, text in own.days().items():
-        made.add(f"days/{day}.md", f"# {day}\n\n{text}", description=f"What happened on {day}.")
-    _add_skills(made, own)
-    return made
+        own.add(f"days/{day}.md", f"# {day}\n\n{text}", description=f"What happened on {day}.")
+    _add_skills(own)
 
 
-WRITERS: Mapping[str, Callable[[Self], AgentFiles]] = {
+WRITERS: Mapping[str, Callable[[AgentFiles], None]] = {
     "claude-code": claude_code,
     "openclaw": openclaw,
     "hermes": hermes,

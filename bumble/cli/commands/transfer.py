@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -77,9 +77,9 @@ def _pages(opened: opening.Opened, reader: Reader) -> memories.Pages:
     return pages
 
 
-def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
-    counts = Counter(page.kind.key for page in pages.pages)
-    lines = [f"  {len(pages.pages)} memor{'y' if len(pages.pages) == 1 else 'ies'}"]
+def _told(pages: memories.Pages, written: Sequence[memories.Page]) -> Told:
+    counts = Counter(page.kind.key for page in written)
+    lines = [f"  {words.counted(len(written), 'memory', 'memories')}"]
     if pages.withheld:
         lines.append(f"  {pages.withheld} that they may not know were left out")
     return {"counts": counts, "withheld": pages.withheld, "unread": pages.unread}, lines
@@ -88,7 +88,7 @@ def _told(pages: memories.Pages) -> tuple[dict[str, Any], list[str]]:
 def _markdown(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | None) -> Told:
     pages = _pages(opened, reader)
     destination.put_folder(dest, memories.copy(pages, opened.identity.name))
-    return _told(pages)
+    return _told(pages, pages.pages)
 
 
 def _agent(
@@ -97,12 +97,19 @@ def _agent(
     """Write an agent's files: they know no audiences, so nothing of others goes in unasked."""
     owner = opened.owner_id
     pages = _pages(opened, reader if reader.id else Reader(owner, is_owner=True))
-    made = agents.WRITERS[form](agents.Self(opened.identity, owner, pages))
+    made = agents.AgentFiles(opened.identity, owner, pages)
+    agents.WRITERS[form](made)
     destination.put_folder(dest, made.texts)
-    data, lines = _told(pages)
-    if made.left_out:
-        lines.append(f"  {made.left_out} memories had no room there")
-    return {**data, "no_room": made.left_out}, lines
+    data, lines = _told(pages, made.written)
+    if made.no_room:
+        lines.append(f"  {len(made.no_room)} memories had no room there")
+    rest = [page for page in pages.pages if page.text.strip() and page.path not in made.taken]
+    kinds = {page.kind.key: page.kind for page in rest}
+    no_place = Counter(page.kind.key for page in rest)
+    told = [words.counted(n, kinds[key].singular, kinds[key].plural) for key, n in no_place.items()]
+    if told:
+        lines.append(f"  This form has no place for {', '.join(told)}")
+    return {**data, "no_room": len(made.no_room), "no_place": no_place}, lines
 
 
 def _card(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | None) -> Told:

@@ -131,6 +131,28 @@ def test_hermes_gets_no_more_than_it_takes_and_the_rest_is_told(known: Run, tmp_
     )
 
 
+@pytest.mark.parametrize("form", agents.WRITERS)
+def test_what_is_counted_is_in_the_files_and_the_rest_is_named(
+    known: Run, tmp_path: Path, form: str
+) -> None:
+    alike = "## The sea!\n\nIt is green.\n\n## The sea?\n\nIt is deep.\n"
+    known.write("knowledge.md", f"{known.text('knowledge.md')}\n{alike}")
+    ran = known.ok("export", "--to", form, str(tmp_path / "out"), "--json")
+    counts, no_place = ran.data["counts"], ran.data["no_place"]
+    whole = "\n".join(texts(tmp_path / "out").values())
+    assert "It is green." in whole and "It is deep." in whole
+    assert "sessions" not in counts and no_place["sessions"] > 0
+    assert no_place["knowledge"] == 1  # what is locked
+    told = known.ok("export", "--to", form, str(tmp_path / "out"), "--force").out
+    assert f"{sum(counts.values())} memories" in told
+    assert f"{no_place['sessions']} conversation" in told
+    everything = known.ok(
+        "export", "--to", "markdown", str(tmp_path / "all"), "--for", "Sam", "--json"
+    )
+    assert counts["beliefs"] == everything.data["counts"]["beliefs"]
+    assert all("We sailed" in whole for kind in counts if kind == "episodes")
+
+
 def test_letta_has_who_it_is_and_whom_it_knows_always_in_its_prompt(
     known: Run, tmp_path: Path
 ) -> None:
