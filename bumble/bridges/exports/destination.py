@@ -6,6 +6,7 @@ file by file, so that what ends the process leaves an export still, and what a r
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from bumble.errors import RefusedError
 from bumble.files import disk
 
 MARK = ".bumble-export.json"  # lists the files of an export
+HASHES = "sha256"  # and of each what was written into it, so that an import knows it again
 READERS_OWN = (".obsidian",)  # what a program that shows a folder keeps in it
 
 
@@ -57,19 +59,20 @@ def put_folder(dest: Path, texts: Mapping[str, str]) -> None:
         RefusedError: If something of somebody else's lies there.
     """
     before = _replaceable(dest) if dest.exists() else set()
-    whole = {MARK: _mark({*texts, *before} - {MARK}), **texts}
+    encoded = {name: text.encode("utf-8", "replace") for name, text in texts.items()}
+    whole = {MARK: _mark({*texts, *before} - {MARK}, encoded), **encoded}
     with folder(dest) as new:
-        for name, text in whole.items():
+        for name, data in whole.items():
             place = disk.inside(new, name)
             disk.make_folder(place.parent)
-            disk.write_synced(place, text.encode("utf-8", "replace"), mode=0o600)
+            disk.write_synced(place, data, mode=0o600)
         if dest.exists():  # what comes is listed before it is there
             disk.move(new / MARK, dest / MARK)
     gone = before.difference(whole)
     for name in gone:
         disk.remove(disk.inside(dest, name))
     if gone:  # whoever puts a file of their own in the place of one keeps it
-        disk.write_atomic(disk.inside(dest, MARK), _mark(texts).encode(), mode=0o600)
+        disk.write_atomic(disk.inside(dest, MARK), _mark(encoded, encoded), mode=0o600)
 
 
 @contextmanager
@@ -108,15 +111,17 @@ def _is_left(name: str) -> bool:
     return name.startswith(".") and name.endswith(disk.TEMPORARY_SUFFIX)
 
 
-def _mark(names: Iterable[str]) -> str:
-    return json.dumps({"files": sorted(names)}, ensure_ascii=False, indent=1) + "\n"
+def _mark(names: Iterable[str], written: Mapping[str, bytes]) -> bytes:
+    hashes = sorted(hashlib.sha256(data).hexdigest() for data in written.values())
+    mark = {"files": sorted(names), HASHES: hashes}
+    return json.dumps(mark, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
 
 
 def _replaceable(dest: Path) -> set[str]:
     """Return what lies in an export's folder; refuse one in which something of others lies."""
     if not dest.is_dir():
         raise RefusedError(f"{dest} is a file, and stays one\nName a folder; nothing was written.")
-    ours, found = _listed(dest), set()
+    ours, found = {MARK, *listed(disk.read_cache(dest / MARK) or b"")}, set[str]()
     for place, folders, names in os.walk(dest):
         here = Path(place).relative_to(dest)
         folders[:] = [
@@ -136,9 +141,9 @@ def _replaceable(dest: Path) -> set[str]:
     return found
 
 
-def _listed(dest: Path) -> set[str]:
+def listed(mark: bytes, key: str = "files") -> set[str]:
+    """Return the paths of an export's files, or their hashes, as its list has them; else none."""
     try:
-        data = json.loads(disk.read(dest / MARK))
-        return {MARK, *map(str, data["files"])}
-    except (OSError, ValueError, KeyError, TypeError):
+        return set(map(str, json.loads(mark)[key]))
+    except (ValueError, KeyError, TypeError):
         return set()

@@ -43,13 +43,13 @@ def _workspace(
     found = source.matching(*SOUL)
     depth = min((name.count("/") for name in found), default=0)
     tops = sorted((n for n in found if n.count("/") == depth), key=lambda n: n[-7:] != SOUL[0])
-    souls = [notes.load(source, name) for name in tops]
+    souls = [notes.load(source, name) for name in tops if name not in source.ours]
     bodies = [note.body for note in souls if isinstance(note, notes.NoteFile) and note.body.strip()]
     yield from (note for note in souls if isinstance(note, ledger.LeftOut))
     if bodies:
         whole = "\n\n".join(body.strip() for body in bodies)
         yield ledger.ImportedPersona(_agent_name(bodies), whole)
-    markdown = source.matching("*.md")
+    markdown = [name for name in source.matching("*.md") if name not in source.ours]
     rest = (name for name in markdown if name not in tops)
     yield from notes.each(source, rest, context.zone, partial(_note, origin))
     yield from foreign.others(source, markdown, "files that are no Markdown")
@@ -130,8 +130,9 @@ def read_claude_code(source: ImportSource, context: ledger.ImportContext) -> Ite
                 f"{note.title} ({CLAUDE_CODE})", body if is_told else f"{about}\n\n{body}"
             )
 
-    yield from notes.each(source, (*indices, *names), context.zone, memory)
-    yield from foreign.others(source, [*names, *indices], "files that are no memory")
+    news = [name for name in (*indices, *names) if name not in source.ours]
+    yield from notes.each(source, news, context.zone, memory)
+    yield from foreign.others(source, news, "files that are no memory")
 
 
 def fits_letta(source: ImportSource) -> bool:

@@ -335,5 +335,6 @@ def others(
     source: ImportSource, used: Iterable[str], why: str = "files that hold no conversations"
 ) -> Iterator[LeftOut]:
     """Name the files that were not read."""
-    known = set(used)
-    yield from (LeftOut(name, why) for name in source.names if name not in known)
+    known, ours = set(used), "files that bumble wrote itself"
+    rest = (name for name in source.names if name not in known)
+    yield from (LeftOut(name, ours if name in source.ours else why) for name in rest)

@@ -96,6 +96,7 @@ def detect(source: ImportSource) -> Format:
         raise ImportInvalidError(source.path, why)
     if source.matching("*.md"):
         why = "is it a folder of notes? Then say --format obsidian, or the program they are from"
+        why = "bumble wrote it itself, to be read" if source.ours else why
         raise ImportInvalidError(source.path, f"no format shows in it; {why}")
     names = ", ".join(NAMES)
     why = f"no format that bumble knows shows in it; `--format` takes {names}"

@@ -6,6 +6,7 @@ what grows beyond all measure when it is unpacked is not unpacked. Knows nothing
 
 from __future__ import annotations
 
+import hashlib
 import lzma
 import os
 import stat
@@ -21,6 +22,7 @@ from typing import BinaryIO, cast
 
 from msgspec import Struct, field
 
+from bumble.bridges.exports.destination import HASHES, MARK, listed
 from bumble.bridges.imports.ledger import LeftOut
 from bumble.errors import ImportInvalidError, UnsafePathError
 from bumble.files import disk
@@ -56,6 +58,7 @@ class ImportSource(Struct):
     wanted: int = 0  # bytes, for progress
     done: int = 0
     keys: dict[str, frozenset[str]] = field(default_factory=dict)  # of JSON files, once looked at
+    ours: set[str] = field(default_factory=set)  # what an export put there, and nobody changed
 
     @property
     def names(self) -> list[str]:
@@ -157,6 +160,10 @@ def opened(path: Path, progress: Progress | None = None) -> Iterator[ImportSourc
             source = _source(path, progress, stack)
         except UNREADABLE as error:
             raise ImportInvalidError(path, f"can't be read: {reason(error)}") from error
+        for mark in source.matching(MARK):
+            written = listed(source.head(mark, MAX_NOTE_BYTES), HASHES)
+            hashes = {n: hashlib.sha256(source.head(n, MAX_NOTE_BYTES)) for n in source.names}
+            source.ours |= {mark, *(n for n in hashes if hashes[n].hexdigest() in written)}
         yield source
 
 
