@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+from tests.support import exports
 from tests.support.living import talked
 from tests.support.running import Run
 
@@ -32,6 +36,38 @@ def test_a_day_is_one_screen_without_ids(run: Run) -> None:
         "gold" not in shown and "gold" in run.ok("show", "--all", "--now", "2026-05-24T20:00").out
     )
     assert len(shown.splitlines()) <= 24
+
+
+def test_what_was_imported_and_a_greeting_are_no_talks(run: Run, tmp_path: Path) -> None:
+    note = tmp_path / "vault" / "Boat.md"
+    note.parent.mkdir()
+    note.write_text("---\ndate: 2026-05-24\n---\n\nBerth 47.\n")
+    run.ok("import", str(note.parent), "--format", "obsidian")
+    export = json.dumps([exports.gpt_moving()])
+    (tmp_path / "conversations.json").write_text(export)
+    run.ok("import", str(tmp_path / "conversations.json"))
+    (tmp_path / "card.json").write_text(json.dumps(exports.card()))
+    run.ok("import", str(tmp_path / "card.json"))
+    shown = run.ok("show").out
+    assert "Talked" not in shown and "Hello Sam." not in shown
+    assert "Imported\n" in shown and "Boat" in shown and "with Sam" not in shown
+    data = run.ok("show", "--json").data
+    assert (data["session"], [one["title"] for one in data["imported"]]) == ([], ["Boat"])
+    report = tmp_path / "life.html"
+    counts = run.ok("report", str(report), "--json").data["counts"]
+    assert (counts["imported"], counts["unanswered"]) == (2, 1)
+    page = report.read_text()
+    assert '<strong class="kind">Imported</strong>' in page and "Hello Sam." in page
+    assert '<strong class="kind">Talk</strong>' not in page
+    script = run.write("workspace/script.jsonl", '{"text": "Hi.", "always": true}\n')
+    run.environ["BUMBLE_LLM_MODEL"] = f"script:{script}"
+    run.ok("chat", "--session", "last", "Good morning.")
+    assert "with Sam: Good morning." in run.ok("show").out
+
+
+def test_a_talk_of_which_the_words_are_gone_has_a_title(run: Run) -> None:
+    talked(run.entity, "ses_1", ("sam", ""), ("ada", ""))
+    assert "with Sam: 2 messages" in run.ok("show", "--now", "2026-05-24T20:00").out
 
 
 def test_a_person_is_shown_as_the_owner_may_see_them(run: Run) -> None:

@@ -42,6 +42,7 @@ TITLE_CHARS = 120
 QUOTE_CHARS = 1_200  # of a message, in its talk
 BASIS_CHARS = 400  # of a message, where something rests on it
 FIRST_CHARS = 200  # of the first words of a talk
+IMPORTED, UNANSWERED = "imported", "unanswered"
 MOST_BELOW = 2  # messages shown under an episode that something rests on
 MOST_BASES = 12  # of what one memory rests on
 Progress = Callable[[float, float | None], None]
@@ -82,6 +83,7 @@ class LifeEntry(Struct, frozen=True):
     quotes: tuple[Basis, ...] = ()  # of a talk
     against: tuple[Basis, ...] = ()  # of a belief: those that contradict it
     record: Any = None  # all it says, as a page may hold it; None: a kind that has no such
+    apart: str = ""  # of a conversation that is no talk: why, in a word
 
 
 class Portrait(Struct, frozen=True):
@@ -102,14 +104,16 @@ class Life(Struct):
     people: list[Portrait] = field(default_factory=list)
     # what those are called who are shown, by id: by their page, else as a talk had it
     names: dict[str, str] = field(default_factory=dict)
-    entries: dict[str, list[LifeEntry]] = field(default_factory=dict)  # by kind, the newest first
+    # by kind, and conversations that are no talks apart; the newest first
+    entries: dict[str, list[LifeEntry]] = field(default_factory=dict)
     story: str = ""
     unread: list[str] = field(default_factory=list)  # paths of files that can't be read
     withheld: int = 0  # memories that are not for the reader
 
     def of(self, kind: Kind) -> list[LifeEntry]:
-        """Return the entries of a kind, the newest first."""
-        return self.entries.get(kind.name, [])
+        """Return the entries of a kind, the newest first; talks before what is none."""
+        groups = self.entries.values()
+        return [entry for group in groups for entry in group if entry.kind == kind.name]
 
     @property
     def count(self) -> int:
@@ -222,7 +226,7 @@ class Collector:
             entry = replace(entry, anchor="")
         self._anchors.add(entry.anchor)
         entry = replace(entry, people=tuple(map(_mark, entry.people)))
-        self.life.entries.setdefault(entry.kind, []).append(entry)
+        self.life.entries.setdefault(entry.apart or entry.kind, []).append(entry)
         text = shorten(quotes.plain(entry.title or entry.text), TITLE_CHARS, at_word=True)
         self.places.setdefault(record_id, Basis(entry.kind, entry.anchor, entry.at, text))
 
@@ -286,7 +290,8 @@ class Collector:
             if message.role == "user" and (called := _called(message)):
                 self.life.names.setdefault(_mark(message.speaker), called)
         spoken = [message for message in session.messages if message.role != "tool"]
-        first = next((m.text for m in spoken if m.role == "user" and m.text.strip()), "")
+        said = sorted(spoken, key=lambda message: message.role != "user")  # what people said first
+        first = next((message.text for message in said if message.text.strip()), "")
         imported = session.imported or {}
         origin = f"from {imported['from']}" if imported.get("from") else ""
         count = counted(len(spoken), "message")
@@ -301,6 +306,11 @@ class Collector:
                 title=shown(one_line(str(imported.get("title") or ""))),
                 marks=tuple(filter(None, (count, shown(origin)))),
                 quotes=tuple(quoted.values()),
+                apart=IMPORTED
+                if imported
+                else ""
+                if any(m.role == "user" for m in said)
+                else UNANSWERED,
             ),
         )
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from bumble.bridges.exports import destination
 from bumble.bridges.report import page
-from bumble.bridges.report.life import Collector, Life, LifeEntry, Portrait, shown
+from bumble.bridges.report.life import IMPORTED, Collector, Life, LifeEntry, Portrait, shown
 from bumble.cli import body, listing, output, people
 from bumble.cli.command import shows
 from bumble.cli.opening import Opened
@@ -45,6 +45,7 @@ MOST, PERSON_MOST = 8, 5  # of a kind
 TEXT_CHARS = 220  # of one memory
 HEADS = {  # in this order
     kinds.SESSION.name: "Talked",
+    IMPORTED: "Imported",
     kinds.EPISODE.name: "What happened",
     kinds.JOURNAL.name: "In its diary",
     kinds.BELIEF.name: "What it has come to believe",
@@ -110,7 +111,7 @@ def _told(
 ) -> Iterator[str]:
     yield head
     if not any(found.values()):
-        talks = life.of(kinds.SESSION)
+        talks = life.entries.get(kinds.SESSION.name)
         yield ""
         yield "Nothing yet."
         if talks:
@@ -133,7 +134,7 @@ def _person(
             entry if person.id in entry.people else _about(entry, names)
             for entry in life.entries.get(kind, [])
             if person.id in entry.people
-            or (kind != kinds.SESSION.name and names.search(entry.text))
+            or (entry.kind != kinds.SESSION.name and names.search(entry.text))
         ]
         for kind in HEADS
     }
@@ -189,7 +190,8 @@ def _section(
         yield title
     for entry in reversed(entries[:MOST]):
         when = f"{entry.at.day:2} {entry.at:%b}" if dated else f"{entry.at:%H:%M}"
-        talked = [names.get(who, who) for who in entry.people] if entry.kind == "session" else []
+        company = entry.people if entry.kind == "session" and not entry.apart else ()
+        talked = [names.get(who, who) for who in company]
         first, *more = _texts(entry)
         yield from _wrapped(f"with {', '.join(talked)}: " * bool(talked) + first, f"  {when}  ")
         for text in more:
@@ -201,7 +203,7 @@ def _section(
 def _texts(entry: LifeEntry) -> list[str]:
     """Return what is told of a memory: of quotes each by itself, those that still hold."""
     is_named = entry.title and entry.kind == "session"
-    text = entry.title if is_named else entry.text
+    text = (entry.title if is_named else entry.text) or " ".join(entry.marks)
     parts = [part for part in text.split("\n\n") if part.strip()]
     if not any(part.startswith(quotes.MARK) for part in parts):
         return [words.shorten(output.plain(text), TEXT_CHARS, at_word=True)]
