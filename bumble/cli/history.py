@@ -424,8 +424,11 @@ def _body(
     text = item.sentence or (item.text if whole else output.shorten(item.text, 160))
     who = f"{item.speaker}: " if item.speaker else ""
     yield from f"{who}{text}".splitlines()
-    imported = sessions.told_origin(item.imported) if item.imported else ""
-    told = ("written by hand" if item.by_hand else "", viewer.origin(item.origin), imported)
+    told = (
+        "written by hand" if item.by_hand else "",
+        viewer.origin(item.origin),
+        sessions.told_origin(item.imported) if item.imported else "",
+    )
     yield from (f"  {part}" for part in told if part)
     yield from (f"  {line}" for line in _edits(opened, node))
 

@@ -183,11 +183,8 @@ def _left(
 
 def _of(session: Session) -> str:
     """Say with whom a conversation was, and when."""
-    spoken = (
-        str(message.extra.get("name", "")) for message in session.messages if message.role == "user"
-    )
-    names = list(dict.fromkeys(name for name in spoken if name))
-    return f"with {' and '.join(names) or 'somebody'} of {session.at:%Y-%m-%d}"
+    names = dict.fromkeys(one.called() for one in session.messages if one.role == "user")
+    return f"with {' and '.join(filter(None, names)) or 'somebody'} of {session.at:%Y-%m-%d}"
 
 
 def touched(session: Session) -> list[str]:

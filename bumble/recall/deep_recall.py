@@ -170,9 +170,9 @@ class Reach(Struct, frozen=True):
         place = next((n for n, view in enumerate(views) if view.id == source.id), None)
         if place is None:
             return []
-        own = self.runtime.identity.name
         speakers = {
-            one.id: chunks.spoken_name(one.speaker) or one.called(own) for one in session.messages
+            one.id: chunks.spoken_name(one.speaker) or one.called(self.runtime.identity.name)
+            for one in session.messages
         }
         return [
             replace(

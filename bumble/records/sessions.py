@@ -106,8 +106,8 @@ class Message(Struct, frozen=True):
             people: What those are called whose name the message doesn't say, by their ids.
         """
         others = {"assistant": entity, "tool": self.extra.get("tool") or "a tool"}
-        known = others.get(self.role) or people.get(self.speaker) or self.speaker
-        return one_line(str(self.extra.get("name") or known))
+        name = self.extra.get("name") or others.get(self.role) or people.get(self.speaker)
+        return one_line(str(name or self.speaker))
 
 
 def _points(meta: fields.Meta, key: str) -> dict[str, float]:

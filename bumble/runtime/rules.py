@@ -150,8 +150,8 @@ def own_identity(entity: Entity, identity: Identity) -> Identity:
     if pending(entity, [settings.identity_rule(identity)]):
         return replace(identity, owner=Owner(), identity=Persona())
     who = identity.identity
-    words = {key: identity.named(getattr(who, key)) for key in ("monologue", "voice")}
-    return replace(identity, identity=replace(who, **words))
+    monologue, voice = identity.named(who.monologue), identity.named(who.voice)
+    return replace(identity, identity=replace(who, monologue=monologue, voice=voice))
 
 
 def own_book(entity: Entity, book: knowledge.Knowledge) -> knowledge.Knowledge:

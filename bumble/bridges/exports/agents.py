@@ -56,18 +56,16 @@ class AgentFiles(Struct):
         self.taken.add(page.path)
         return quotation(page.view.origin, page.text.strip())
 
-    @property
-    def written(self) -> list[Page]:
-        """The memories that are in the files."""
-        paths = self.taken - self.no_room
-        return [page for page in self.pages.pages if page.path in paths]
+    def of(self, *wanted: Kind, of_owner: bool = False) -> list[Page]:
+        """Return the memories of some kinds, without its instructions and what it put away.
 
-    def of(self, *wanted: Kind) -> list[Page]:
-        """Return the memories of some kinds, without its instructions and what it put away."""
+        The portrait of its owner is the one there is with `of_owner`, and else none.
+        """
         return [
             page
             for page in self.pages.pages
             if page.kind in wanted and page.text.strip() and not _stays(page)
+            if (page.kind is kinds.PERSON and page.id == self.owner) == of_owner
         ]
 
     @property
@@ -79,8 +77,7 @@ class AgentFiles(Struct):
 
     def about(self) -> list[Page]:
         """Return what is known of the owner: their portrait, then beliefs."""
-        portraits = [page for page in self.of(kinds.PERSON) if page.id == self.owner]
-        return portraits + self.of(kinds.BELIEF)
+        return self.of(kinds.PERSON, of_owner=True) + self.of(kinds.BELIEF)
 
     def days(self) -> Mapping[str, str]:
         """Return what happened, by day."""
@@ -94,8 +91,7 @@ class AgentFiles(Struct):
 
     def sections(self, *wanted: Kind) -> str:
         """Return memories under a heading each."""
-        shown = (page for page in self.of(*wanted) if page.id != self.owner)
-        return "\n\n".join(headed(page, "##", self.quoted(page)) for page in shown)
+        return "\n\n".join(headed(page, "##", self.quoted(page)) for page in self.of(*wanted))
 
 
 def _stays(page: Page) -> bool:
@@ -116,12 +112,13 @@ def _add_skills(own: AgentFiles) -> None:
 def claude_code(own: AgentFiles) -> None:
     """Write the memory folder of a project: an index, and a note a memory."""
     lines = ["# Memory", ""]
-    for page in own.of(kinds.PERSON, kinds.BELIEF, kinds.KNOWLEDGE, kinds.PROJECT):
+    for page in (*own.about(), *own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)):
         stem = own.free(_slug(page.title))
         kind = "user" if page.id == own.owner else TYPES.get(page.kind.name, "reference")
         told = _described(page)
-        meta = {"name": stem, "description": told, "metadata": {"type": kind}}
-        own.add(f"{stem}.md", own.quoted(page), **meta)
+        own.add(
+            f"{stem}.md", own.quoted(page), name=stem, description=told, metadata={"type": kind}
+        )
         is_whole = is_told(page)
         line = f"- [{told}]({stem}.md)" if is_whole else f"- [{page.title}]({stem}.md): {told}"
         size = sum(len(each.encode()) + 1 for each in (*lines, line))
@@ -160,7 +157,6 @@ def hermes(own: AgentFiles) -> None:
     """Write the files of a home: as many entries as it takes, the first ones first."""
     own.add(SOUL[0], own.soul)
     known = own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)
-    known = [page for page in known if page.id != own.owner]
     for name, most, titled, pages in (
         (INDEX, MEMORY_CHARS, True, known), (ABOUT, ABOUT_CHARS, False, own.about())
     ):  # fmt: skip
@@ -175,9 +171,9 @@ def _within(own: AgentFiles, pages: Iterable[Page], most: int, *, titled: bool) 
         entry = f"{page.title}: " * titled + one_line(own.quoted(page))
         if size + len(entry) + len(SEPARATOR) > most:
             own.no_room.add(page.path)
-            continue
-        size += len(entry) + len(SEPARATOR)
-        yield entry
+        else:
+            size += len(entry) + len(SEPARATOR)
+            yield entry
 
 
 def letta(own: AgentFiles) -> None:
@@ -187,10 +183,8 @@ def letta(own: AgentFiles) -> None:
     own.add(f"system/{PERSONA}.md", own.soul, description="Who I am.")
     own.add("system/human.md", about, description="Whom I belong to, and what I know of them.")
     for page in own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT):
-        if page.id != own.owner:
-            told, text = _described(page), headed(page, "#", own.quoted(page))
-            path = own.free(f"reference/{_slug(page.title)}")
-            own.add(f"{path}.md", text, description=told)
+        path, text = own.free(f"reference/{_slug(page.title)}"), own.quoted(page)
+        own.add(f"{path}.md", headed(page, "#", text), description=_described(page))
     for day, text in own.days().items():
         own.add(f"days/{day}.md", f"# {day}\n\n{text}", description=f"What happened on {day}.")
     _add_skills(own)

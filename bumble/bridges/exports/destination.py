@@ -6,7 +6,6 @@ file by file, so that what ends the process leaves an export still, and what a r
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -112,7 +111,7 @@ def _is_left(name: str) -> bool:
 
 
 def _mark(names: Iterable[str], written: Mapping[str, bytes]) -> bytes:
-    hashes = sorted(hashlib.sha256(data).hexdigest() for data in written.values())
+    hashes = sorted(disk.sha256(data) for data in written.values())
     mark = {"files": sorted(names), HASHES: hashes}
     return json.dumps(mark, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
 

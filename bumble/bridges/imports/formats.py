@@ -95,8 +95,11 @@ def detect(source: ImportSource) -> Format:
         why = "it is an entity itself: talk to it with -e; `bumble new --from` takes its archive"
         raise ImportInvalidError(source.path, why)
     if source.matching("*.md"):
-        why = "is it a folder of notes? Then say --format obsidian, or the program they are from"
-        why = "bumble wrote it itself, to be read" if source.ours else why
+        why = (
+            "bumble wrote it itself, to be read"
+            if source.ours
+            else "is it a folder of notes? Then say --format obsidian, or the program they are from"
+        )
         raise ImportInvalidError(source.path, f"no format shows in it; {why}")
     names = ", ".join(NAMES)
     why = f"no format that bumble knows shows in it; `--format` takes {names}"

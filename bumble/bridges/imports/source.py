@@ -6,7 +6,6 @@ what grows beyond all measure when it is unpacked is not unpacked. Knows nothing
 
 from __future__ import annotations
 
-import hashlib
 import lzma
 import os
 import stat
@@ -162,8 +161,8 @@ def opened(path: Path, progress: Progress | None = None) -> Iterator[ImportSourc
             raise ImportInvalidError(path, f"can't be read: {reason(error)}") from error
         for mark in source.matching(MARK):
             written = listed(source.head(mark, MAX_NOTE_BYTES), HASHES)
-            hashes = {n: hashlib.sha256(source.head(n, MAX_NOTE_BYTES)) for n in source.names}
-            source.ours |= {mark, *(n for n in hashes if hashes[n].hexdigest() in written)}
+            hashes = {n: disk.sha256(source.head(n, MAX_NOTE_BYTES)) for n in source.names}
+            source.ours |= {mark, *(name for name in hashes if hashes[name] in written)}
         yield source
 
 

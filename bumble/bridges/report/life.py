@@ -132,11 +132,6 @@ def _mark(text: str) -> str:
     return shown(text)
 
 
-def _called(message: Message) -> str:
-    """Return what a talk calls who said something."""
-    return _mark(one_line(str(message.extra.get("name") or "")))
-
-
 def anchor(kind: str, record_id: str) -> str:
     """Return where a record stands in the page: its id where that can be nothing else's."""
     if not base.is_id(record_id):
@@ -287,8 +282,8 @@ class Collector:
         self.talks |= dict.fromkeys(quoted, session.id)
         self.company |= dict.fromkeys((*quoted, session.id), session.people)
         for message in session.messages:
-            if message.role == "user" and (called := _called(message)):
-                self.life.names.setdefault(_mark(message.speaker), called)
+            if message.role == "user" and message.extra.get("name"):
+                self.life.names.setdefault(_mark(message.speaker), _mark(message.called()))
         spoken = [message for message in session.messages if message.role != "tool"]
         said = sorted(spoken, key=lambda message: message.role != "user")  # what people said first
         first = next((message.text for message in said if message.text.strip()), "")

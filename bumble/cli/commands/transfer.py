@@ -100,15 +100,14 @@ def _agent(
     made = agents.AgentFiles(opened.identity, owner, pages)
     agents.WRITERS[form](made)
     destination.put_folder(dest, made.texts)
-    data, lines = _told(pages, made.written)
+    written = [page for page in pages.pages if page.path in made.taken.difference(made.no_room)]
+    data, lines = _told(pages, written)
     if made.no_room:
         lines.append(f"  {len(made.no_room)} memories had no room there")
-    rest = [page for page in pages.pages if page.text.strip() and page.path not in made.taken]
-    kinds = {page.kind.key: page.kind for page in rest}
-    no_place = Counter(page.kind.key for page in rest)
-    told = [words.counted(n, kinds[key].singular, kinds[key].plural) for key, n in no_place.items()]
-    if told:
-        lines.append(f"  This form has no place for {', '.join(told)}")
+    rest = (page for page in pages.pages if page.text.strip() and page.path not in made.taken)
+    if no_place := Counter(page.kind.plural for page in rest):
+        told = ", ".join(f"{what} ({count:,})" for what, count in no_place.items())
+        lines.append(f"  This form has no place for {told}")
     return {**data, "no_room": len(made.no_room), "no_place": no_place}, lines
 
 

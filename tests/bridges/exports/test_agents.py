@@ -186,11 +186,11 @@ def test_what_is_counted_is_in_the_files_and_the_rest_is_named(
     counts, no_place = ran.data["counts"], ran.data["no_place"]
     whole = "\n".join(texts(tmp_path / "out").values())
     assert "It is green." in whole and "It is deep." in whole
-    assert "sessions" not in counts and no_place["sessions"] > 0
-    assert no_place["knowledge"] == 1  # what is locked
+    assert "sessions" not in counts and no_place["conversations"] > 0
+    assert no_place["sections of knowledge"] == 1  # what is locked
     told = known.ok("export", "--to", form, str(tmp_path / "out"), "--force").out
     assert f"{sum(counts.values())} memories" in told
-    assert f"{no_place['sessions']} conversation" in told
+    assert f"conversations ({no_place['conversations']})" in told
     everything = known.ok(
         "export", "--to", "markdown", str(tmp_path / "all"), "--for", "Sam", "--json"
     )
