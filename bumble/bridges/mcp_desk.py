@@ -43,7 +43,7 @@ BEING = frozenset(
 
 # What a tool takes, as its client is told.
 Query = Annotated[str, Field(description="What to look for: a question, or words.")]
-Limit = Annotated[int, Field(description="How many to return; 0: those that answer.")]
+Limit = Annotated[int, Field(ge=0, description="How many to return; 0: those that answer.")]
 Name = Annotated[str, Field(description="As `recall` gives it; or a title, or a person's name.")]
 PersonName = Annotated[str, Field(description="What they are called, or their id.")]
 NoteText = Annotated[str, Field(description="What is to be remembered.")]
@@ -80,7 +80,7 @@ class Desk(Struct, frozen=True):
         if len(query) > MAX_QUERY_CHARS:
             raise UsageError(f"That query is longer than {MAX_QUERY_CHARS:,} characters.")
         search = memory_search.search_of(self.runtime, self.readers)
-        most = max(1, min(limit, MOST_HITS)) if limit else None
+        most = min(limit, MOST_HITS) or None
         found = memory_search.answers(
             self.memory(), self.runtime.config, search, query.strip(), limit=most
         )

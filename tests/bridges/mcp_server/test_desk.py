@@ -4,8 +4,11 @@ import json
 import random
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError
 
+from bumble.bridges import mcp_server
 from bumble.bridges.mcp_desk import Desk
 from bumble.cli.commands.mcp import desk_of
 from bumble.cli.opening import Opened
@@ -71,6 +74,13 @@ def test_what_was_said_elsewhere_is_not_the_entitys(full: Run, tmp_path: Path) -
     for told in (owner.read(hit["id"]), owner.why(hit["id"])):
         assert told["speaker"] == hit["speaker"] == "ChatGPT"
         assert told["imported"] == {"from": "chatgpt", "id": "c1", "title": "Talk c1"}
+
+
+def test_no_client_asks_for_fewer_than_none(full: Run) -> None:
+    server = mcp_server.make(desk(full), writes=False)
+    with pytest.raises(ToolError, match="greater than or equal to 0"):
+        anyio.run(server.call_tool, "recall", {"query": "rain", "limit": -5})
+    assert len(desk(full).recall("rain", 1)["hits"]) == 1
 
 
 def test_a_portrait_is_for_whom_it_is_for_and_quoted_if_it_was_imported(full: Run) -> None:
