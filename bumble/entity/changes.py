@@ -8,6 +8,7 @@ makes of the record's two files, `companions` says. Knows nothing of what the fi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -144,6 +145,10 @@ def apply(
             write_ahead.replace_one(root, *planned[0])
         elif planned:
             write_ahead.carry_out(root, change_set.title, planned)
+        gone = [step.path for step, data in planned if data is None]
+        for path in (path for path in gone if path.count("/") > 1):  # a folder of a kind stays
+            with suppress(OSError):  # something else lies in it
+                disk.inside(root, path).parent.rmdir()
         if history is not None and planned:
             history.end()
     return [disk.inside(root, step.path) for step, _ in planned]

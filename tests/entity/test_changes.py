@@ -342,6 +342,19 @@ def test_a_file_that_moved_on_stops_the_whole_set(root: Path) -> None:
     assert truth(root) == before
 
 
+def test_with_the_last_file_of_a_folder_of_its_own_that_goes(root: Path) -> None:
+    made = [f"sessions/{name}/messages.jsonl" for name in ("a", "b")]
+    made_all = tuple(changes.write(path, "x\n", None, "") for path in made)
+    changes.apply(root, ChangeSet("import", made_all))
+    (root / "sessions/b/kept").write_text("by hand")
+    changes.apply(root, ChangeSet("undo", tuple(changes.delete(path, "x\n", "") for path in made)))
+    assert [path.name for path in (root / "sessions").iterdir()] == ["b"]
+    (root / "sessions/b/kept").unlink()
+    changes.apply(root, ChangeSet("", (changes.write(made[1], "x\n", None, ""),)))
+    changes.apply(root, ChangeSet("", (changes.delete(made[1], "x\n", ""),)))
+    assert list((root / "sessions").iterdir()) == []
+
+
 def test_a_new_record_never_overwrites_another(root: Path) -> None:
     made = ChangeSet("make", (changes.write("portrait.md", "other\n", None, "make"),))
     with pytest.raises(RecordExistsError):
