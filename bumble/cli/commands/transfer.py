@@ -10,15 +10,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, source, writer
 from bumble.bridges.imports.ledger import ImportContext, ImportReport
 from bumble.cli import listing, opening, output, people, writing
 from bumble.cli.command import DryRunOption, reads, writes
+from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
+from bumble.records import relationships
+from bumble.records.base import Provenance
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import words, yaml_edit
 
@@ -199,6 +203,17 @@ def import_(
     root = opened.entity.root.resolve()
     if place == root or root in place.parents:
         raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
+    origin = Provenance(by=writer.BY, audience=(who.id,))
+    somebody = relationships.new(who.name, opened.now, provenance=origin, id=who.id)
+    file = relationships.PERSON.plan_new(somebody, f"meet {who.name}")
+    # somebody new is known by the first that is written, and no longer where that is taken back
+    met = [file] * (who.trust != "owner" and not (root / file.path).exists())
+
+    def write(change_set: ChangeSet) -> None:
+        whole = replace(change_set, changes=(*change_set.changes, *met))
+        writing.apply(opened, whole, trusts=False)
+        met.clear()
+
     bar = partial(output.progress, "importing", opened.shell.environ, in_bytes=True)
     with source.opened(place, bar) as files:
         wanted = formats.named(form) if form else formats.detect(files)
@@ -206,7 +221,7 @@ def import_(
             opened.entity,
             who,
             wanted.name,
-            (lambda _: None) if dry_run else partial(writing.apply, opened, trusts=False),
+            (lambda _: None) if dry_run else write,
             opened.shell.now(),
             first,
         )

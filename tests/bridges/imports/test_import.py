@@ -495,6 +495,20 @@ def test_an_export_that_holds_nothing_says_so(run: Run, tmp_path: Path) -> None:
     assert refused.code == 12 and "there is nothing in it" in refused.err
 
 
+def test_whose_talks_were_imported_is_known_until_they_are_taken_back(
+    run: Run, tmp_path: Path
+) -> None:
+    begun(run.entity.root)
+    path = gpt(tmp_path, exports.gpt_moving())
+    run.ok("import", path, "--as", "Ewa", "--dry-run")
+    assert "Ewa" not in run.ok("person", "list").out
+    run.ok("import", path, "--as", "Ewa")
+    assert "Ewa" in run.ok("person", "list").out and "Ewa" in run.ok("show", "Ewa").out
+    run.ok("import", path, "--as", "Ewa")
+    run.ok("undo", "--last")
+    assert "Ewa" not in run.ok("person", "list").out
+
+
 def test_who_was_spoken_with_elsewhere_is_called_by_name(run: Run, tmp_path: Path) -> None:
     run.ok("import", gpt(tmp_path, exports.gpt_talk("c1", exports.gpt_message("1", "user", "Hi."))))
     [talk] = imported(run)
