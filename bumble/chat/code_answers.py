@@ -66,7 +66,7 @@ def answer(
         return _set(runtime, heard, reading, wish, words)
     if said.has("forget"):
         return CodeReply(words.wishes.stays, "forget")
-    if said.has("ask_reminders"):
+    if said.has("ask_reminders") and not _asks_of_day(heard, reading):
         return _waiting(runtime, _reminders(runtime, heard), words)
     if said.has("cancel", "move"):
         just_set = [wish.reminder] if wish and wish.reminder else []
@@ -75,7 +75,8 @@ def answer(
             return _set(runtime, heard, reading, notices.Wish(heard.message, meant[0]), words)
         if len(meant) == 1:
             return _withdrawn(meant[0], words)
-        return _waiting(runtime, meant or _reminders(runtime, heard), words)
+        if meant or said.has("cancel"):
+            return _waiting(runtime, meant or _reminders(runtime, heard), words)
     tells = said.main == "ask_memory" or (said.main == "tell" and not said.when)
     if (said.has("remind") or perhaps) and not tells:
         reply = _reminder(runtime, heard, reading, words)
@@ -214,7 +215,9 @@ def _reminder(
     due = due_time.time_of(near, when, reading.language, at, wakes=not reading.said.what)
     what = _whole(reading.said.what, when, text) or text
     named = values.read(when, reading.language)
-    is_time = bool(named.numbers) or named.times.are_there  # else a word that stands anywhere
+    is_lapse = due_time.lapse(when, reading.language) is not None
+    # else a word that stands anywhere
+    is_time = bool(named.numbers) or named.times.are_there or is_lapse
     what = one_line(what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
     if due_time.repeats(when, reading.language):
         return _repeated(runtime, heard, reading, when, what, words)
