@@ -269,7 +269,8 @@ def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
     if notices.says_when(said) and (wish := notices.wish(runtime, heard.session, heard.message)):
         text = wish.message.text
     copied = _asked(runtime, turn, outcome, "remind", text, PURPOSE_TOKENS).strip(" .\"'“”„")
-    marked = said.what or copied
+    # a whole sentence is marked where the reader knows no better
+    marked = copied if not said.what or said.what in words.sentences(text) else said.what
     start, place = (text.casefold().find(one.casefold()) for one in (copied, marked))
     both = text[min(start, place) : max(start + len(copied), place + len(marked))]
     what = both if start >= 0 and len(both) < len(copied) + len(marked) else text

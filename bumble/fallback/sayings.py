@@ -20,7 +20,7 @@ from bumble.records.episodes import Episode
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime import job, people, spoken
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, titles, words
+from bumble.text import titles, words
 
 TITLE, TITLE_TOKENS, TITLE_WORDS = "title", 16, 6
 MARK = "form"  # in front matter, where other texts have `excerpt`: put together of quotes
@@ -113,10 +113,9 @@ def named(runtime: Runtime, wording: Wording, told: str) -> str:
         title = titles.named(runtime.model.complete(question).text, told)
     except job.NO_ANSWER:
         return ""
-    said, own = set(stop_words.words(told)), stop_words.words(title)
+    said, own = (words.stems(text, wording.language) for text in (told, title))
     is_short = len(title.split()) <= TITLE_WORDS and len(title) < titles.MAX_CHARS
-    tells = bool(stop_words.telling_words(title))
-    is_theirs = is_short and tells and said.issuperset(own)
+    is_theirs = is_short and bool(own) and own <= said
     return title[:1].upper() + title[1:] if is_theirs else ""
 
 
