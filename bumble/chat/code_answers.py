@@ -66,7 +66,8 @@ def answer(
         return _set(runtime, heard, reading, wish, words)
     if said.has("forget"):
         return CodeReply(words.wishes.stays, "forget")
-    if said.has("ask_reminders") and not _asks_of_day(heard, reading):
+    wants_one = said.scores.get("remind", -9.0) > said.scores.get("ask_reminders", -9.0)
+    if said.has("ask_reminders") and not (wants_one or _asks_of_day(heard, reading)):
         return _waiting(runtime, _reminders(runtime, heard), words)
     if said.has("cancel", "move"):
         just_set = [wish.reminder] if wish and wish.reminder else []

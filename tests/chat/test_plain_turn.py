@@ -620,6 +620,14 @@ def test_the_reminders_that_are_set_are_listed_the_next_first(ada: Entity) -> No
     assert "29 May, 09:00: the choir practice" in second
 
 
+def test_who_asks_to_be_reminded_asks_for_no_list(ada: Entity) -> None:
+    ask = "will you remind me to invite her?"
+    both = reading("remind", "ask_reminders", what="invite her")
+    both = replace(both, scores={**both.scores, "remind": 0.7, "ask_reminders": 0.5})
+    talk, _ = told(ada, {ask: both})
+    assert talk.say(ask) == templates.load("en").when
+
+
 def test_a_reminder_that_is_not_wanted_any_more_is_taken_away(ada: Entity) -> None:
     gone, either = "no choir reminder any more", "drop that reminder"
     known = {gone: reading("cancel"), either: reading("cancel")}
