@@ -61,23 +61,10 @@ def answer(
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
     perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
-    wish = notices.wish(runtime, heard.session, heard.message)
-    if notices.says_when(said) and wish:
+    if notices.says_when(said) and (wish := notices.wish(runtime, heard.session, heard.message)):
         return _set(runtime, heard, reading, wish, words)
-    if said.has("forget"):
-        return CodeReply(words.wishes.stays, "forget")
-    wants_one = said.scores.get("remind", -9.0) > said.scores.get("ask_reminders", -9.0)
-    if said.has("ask_reminders") and not (wants_one or _asks_of_day(heard, reading)):
-        return _waiting(runtime, _reminders(runtime, heard), words)
-    if said.has("cancel", "move"):
-        just_set = [wish.reminder] if wish and wish.reminder else []
-        meant = just_set or _meant(runtime, heard, reading.language)
-        if len(meant) == 1 and said.has("move"):
-            return _set(runtime, heard, reading, notices.Wish(heard.message, meant[0]), words)
-        if len(meant) == 1:
-            return _withdrawn(meant[0], words)
-        if meant or said.has("cancel"):
-            return _waiting(runtime, meant or _reminders(runtime, heard), words)
+    if reply := _wished(runtime, heard, reading, words):
+        return reply
     tells = said.main == "ask_memory" or (said.main == "tell" and not said.when)
     if (said.has("remind") or perhaps) and not tells:
         reply = _reminder(runtime, heard, reading, words)
@@ -91,6 +78,30 @@ def answer(
     elif not said.has(asked):
         return None
     return CodeReply(ASKED[asked](runtime, heard, reading.language, words), asked)
+
+
+def _wished(
+    runtime: Runtime, heard: Heard, reading: Reading, words: templates.Templates
+) -> CodeReply | None:
+    """Answer what is wished of what is kept: forgotten, listed, moved, taken back."""
+    said = reading.said
+    if said.has("forget"):
+        return CodeReply(words.wishes.stays, "forget")
+    wants_one = said.scores.get("remind", -9.0) > said.scores.get("ask_reminders", -9.0)
+    if said.has("ask_reminders") and not (wants_one or _asks_of_day(heard, reading)):
+        return _waiting(runtime, _reminders(runtime, heard), words)
+    if not said.has("cancel", "move"):
+        return None
+    wish = notices.wish(runtime, heard.session, heard.message)
+    just_set = [wish.reminder] if wish and wish.reminder else []
+    meant = just_set or _meant(runtime, heard, reading.language)
+    if len(meant) == 1 and said.has("move"):
+        return _set(runtime, heard, reading, notices.Wish(heard.message, meant[0]), words)
+    if len(meant) == 1:
+        return _withdrawn(meant[0], words)
+    is_listed = bool(meant) or said.has("cancel")
+    there = meant or _reminders(runtime, heard)
+    return _waiting(runtime, there, words) if is_listed else None
 
 
 def _asks_of_day(heard: Heard, reading: Reading) -> bool:
