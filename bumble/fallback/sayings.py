@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from bumble.entity import secrets
-from bumble.fallback import quotes, templates
+from bumble.fallback import due_time, quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
 from bumble.records import episodes, session_files
@@ -115,7 +115,7 @@ def named(runtime: Runtime, wording: Wording, told: str) -> str:
         return ""
     said, own = (words.stems(text, wording.language) for text in (told, title))
     is_short = len(title.split()) <= TITLE_WORDS and len(title) < titles.MAX_CHARS
-    is_theirs = is_short and bool(own) and own <= said
+    is_theirs = is_short and own <= said and not due_time.is_all(title, wording.language)
     return title[:1].upper() + title[1:] if is_theirs else ""
 
 
