@@ -128,7 +128,7 @@ def choose_cuts(examples: Sequence[Example], out: Any, rows: Rows) -> dict[str, 
         )
         enough = (right & marked).sum() > 9
         cuts[grade] = best_cut(out["grade"][marked, column], right[marked]) if enough else 0.0
-    wished = np.array([one.wishes() for one in chosen])
+    wished = np.array([one.wishes() for one in chosen]) > 0
     asked = np.array([bool(one.wish) for one in chosen])
     for column, wish in enumerate(WISHES):
         cuts[wish] = best_cut(out["wish"][asked, column], wished[asked, column], SURELY)
