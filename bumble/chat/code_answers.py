@@ -21,7 +21,7 @@ from bumble.chat import memory_answer
 from bumble.chat.reply_writer import Heard, Reading, origin_of
 from bumble.entity.changes import Change
 from bumble.fallback import due_time, notices, quotes, templates
-from bumble.guard import values
+from bumble.guard import corrections, values
 from bumble.records import base, reminders
 from bumble.records.sessions import Message
 from bumble.runtime import schedule
@@ -92,16 +92,15 @@ def _wished(
         return _waiting(runtime, _reminders(runtime, heard), words)
     if not said.has("cancel", "move"):
         return None
-    wish = notices.wish(runtime, heard.session, heard.message)
-    just_set = [wish.reminder] if wish and wish.reminder else []
-    meant = just_set or _meant(runtime, heard, reading.language)
-    if len(meant) == 1 and said.has("move"):
+    meant, is_sure = _meant(runtime, heard, reading.language)
+    if said.has("move") and said.when and len(meant) == 1:
         return _set(runtime, heard, reading, notices.Wish(heard.message, meant[0]), words)
-    if len(meant) == 1:
+    if said.has("move") or not said.has("cancel"):
+        return None
+    has_time = said.when or values.read(heard.message.text, reading.language).times.are_there
+    if len(meant) == 1 and is_sure and not has_time:  # else it may be another that is meant
         return _withdrawn(meant[0], words)
-    is_listed = bool(meant) or said.has("cancel")
-    there = meant or _reminders(runtime, heard)
-    return _waiting(runtime, there, words) if is_listed else None
+    return _waiting(runtime, meant or _reminders(runtime, heard), words)
 
 
 def _asks_of_day(heard: Heard, reading: Reading) -> bool:
@@ -234,7 +233,7 @@ def _reminder(
     if due_time.repeats(when, reading.language):
         return _repeated(runtime, heard, reading, when, what, words)
     if due is None:
-        meant = _meant(runtime, heard, reading.language)
+        meant, _ = _meant(runtime, heard, reading.language)
         return _waiting(runtime, meant, words) if meant else CodeReply(words.when, "remind")
     return _planned(runtime, heard, due, what, words)
 
@@ -248,12 +247,18 @@ def _reminders(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:
     return sorted(told, key=lambda one: one.at)
 
 
-def _meant(runtime: Runtime, heard: Heard, language: str) -> list[reminders.Reminder]:
-    """Return the reminders that a message has most words of; none, where it has none of any."""
+def _meant(runtime: Runtime, heard: Heard, language: str) -> tuple[list[reminders.Reminder], bool]:
+    """Return the reminders that a message has most words of, and whether these surely name them.
+
+    One common word does not: "Bea will call" names no reminder to call the dentist.
+    """
     said, there = text_words.stems(heard.message.text, language), _reminders(runtime, heard)
-    shared = {one.id: len(said & text_words.stems(one.text, language)) for one in there}
-    most = max(shared.values(), default=0)
-    return [one for one in there if most and shared[one.id] == most]
+    shared = {one.id: said & text_words.stems(one.text, language) for one in there}
+    most = max(map(len, shared.values()), default=0)
+    common = text_words.common(language, corrections.COMMON_WORDS)
+    found = [one for one in there if most and len(shared[one.id]) == most]
+    is_sure = most > 1 or any(shared[one.id] - common for one in found)
+    return found, is_sure or any(text_words.stems(one.text, language) <= said for one in found)
 
 
 def _waiting(
@@ -315,7 +320,12 @@ def _set(
     if due_time.repeats(text, reading.language):
         return _repeated(runtime, heard, reading, text, what, words, wish.reminder)
     repeat = wish.reminder.repeat if wish.reminder else ""
-    if due is None or (repeat and (named.times.are_there or is_lapse)):
+    is_later = is_lapse and not due_time.is_from_now(text, reading.language)  # "an hour later"
+    if (
+        due is None
+        or (wish.reminder and is_later)
+        or (repeat and (named.times.are_there or is_lapse))
+    ):
         return _how_to_set(what, words)
     if wish.reminder and repeat:  # at another hour each time
         repeat = f"{due.minute} {due.hour} {' '.join(wish.reminder.repeat.split()[2:])}"

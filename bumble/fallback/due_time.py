@@ -27,6 +27,16 @@ LATE = frozenset(("afternoon", "late"))
 LEAST_LETTERS = 4  # of a weekday cut short
 WAKING = 6  # hours before it are of the afternoon, unless it is said
 _WORD = patterns.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_JOINTS = frozenset((*number_words.JOINTS, "och", "en", "i"))
+_ONES = frozenset(("a", "an", "en", "ett"))
+_FILLERS = (
+    _JOINTS
+    | _ONES
+    | frozenset(
+        ["of", "de", "d", "l", "the", "about", "around", "etwa", "circa", "ca", "environ", "unos"]
+    )
+)
+_SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
 _PIECE = patterns.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)?")  # "2h" and "mezz'ora" are two
 
 
@@ -97,14 +107,14 @@ def time_of(
 
 def widened(text: str, when: str, language: str) -> str:
     """Return all of a span from now of which the reader marked the beginning: `in an hour and`."""
-    leads = values.ahead_words(language).intersection(map(folded, _PIECE.findall(when)))
-    said = text[max(0, text.find(when)) :].split() if leads else []
-    whole = lapse(" ".join(said), language)
-    starts = (" ".join(said[: n + 1]) for n in range(len(said)))
-    found = (
-        start for start in starts if len(start) >= len(when) and lapse(start, language) == whole
-    )
-    return next(found, when) if whole else when
+    if not (when in text and is_from_now(when, language)):
+        return when
+    said = text[text.find(when) :].split()
+    starts = [" ".join(said[: n + 1]) for n in range(len(said))]
+    lead = _leads(_pieces(when), language)[0]
+    spans = [_span(_pieces(start)[lead:], language) for start in starts]
+    found = (start for start, span in zip(starts, spans, strict=True) if span == spans[-1])
+    return max(next(found), when, key=len) if spans[-1] else when
 
 
 def _plainly(text: str, marked: str, language: str) -> str:
@@ -201,43 +211,76 @@ def _parts(text: str, language: str) -> list[str]:
 
 def lapse(text: str, language: str) -> timedelta | None:
     """Return the span of minutes or hours from now that a text names: `in an hour and a half`."""
-    said = [folded(piece) for piece in _PIECE.findall(text)]
-    ahead = values.ahead_words(language)
-    for start in (n + 1 for n, word in enumerate(said) if word in ahead):
-        if span := _span(said[start:], language):
-            return span
-    if clock.OCLOCK.isdisjoint(said) and (span := _span(said, language)):  # no "a las 2 horas"
+    said = _pieces(text)
+    spans = (_span(said[start:], language) for start in _leads(said, language))
+    if span := next(filter(None, spans), None):
         return span
-    for number in values.read(text, language).numbers if stop_words.is_unspaced(text) else ():
-        if number.kind == "time" and number.unit_days < 1:
-            return timedelta(days=float(number.value) * number.unit_days)
-    return None
+    if stop_words.is_unspaced(text) or not values.ahead_words(language).isdisjoint(said):  # "sonra"
+        for number in values.read(text, language).numbers:
+            if number.kind == "time" and number.unit_days < 1:
+                return timedelta(days=float(number.value) * number.unit_days)
+    # "8 hours" is a time of day elsewhere
+    return _span(said, language, alone=True) if language in _SPANS_ALONE else None
 
 
-def _span(said: Sequence[str], language: str) -> timedelta | None:
-    """Return the minutes and hours that some words begin with: how many, and of what."""
-    hour, minute = values.UNIT_DAYS["hour"], values.UNIT_DAYS["minute"]
+def is_from_now(text: str, language: str) -> bool:
+    """Whether a word leads from now to a span: "in an hour", not "an hour later"."""
+    return bool(_leads(_pieces(text), language))
+
+
+def _pieces(text: str) -> list[str]:
+    return [folded(piece) for piece in _PIECE.findall(text)]
+
+
+def _leads(said: Sequence[str], language: str) -> list[int]:
+    """Return where spans from now may begin; "kwart over acht" is none."""
+    ahead = values.ahead_words(language)
+    return [
+        n + 1
+        for n, word in enumerate(said)
+        if word in ahead and not (n and (said[n - 1] in clock.PARTS or said[n - 1].isdigit()))
+    ]
+
+
+def _span(said: Sequence[str], language: str, *, alone: bool = False) -> timedelta | None:
+    """Return the minutes and hours that some words begin with: how many, and of what.
+
+    Args:
+        said: The words.
+        language: Theirs.
+        alone: Whether nothing leads to them, so that all of them have to be of the span.
+    """
+    hour = values.UNIT_DAYS["hour"]
     units = {**values.calendar_words(language).units, "h": hour, "ч": hour}
-    days, unit, many = 0.0, 0.0, 0.0
-    for word in said:
+    days, unit, many, word = 0.0, 0.0, 0.0, ""
+    for n, word in enumerate(said):
+        if word == "vingt" and many:  # quatre-vingt-dix
+            many *= TENS
+            continue
         number, part = number_words.value(word, language), float(clock.PARTS.get(word, 0))
         joined = {one: units.get(word[len(one) :], 1.0) for one in clock.PARTS if one in word[:-1]}
         half = next((one for one, of in joined.items() if word.startswith(one) and of < 1), "")
-        if half or units.get(word, 1.0) < 1:
-            unit = joined[half] if half else units[word]
-            days += (many or float(clock.PARTS.get(half, 1))) * unit
+        of = joined[half] if half else units.get(word, 1.0)
+        if of < 1 and not (alone and not (many or half or n)):
+            unit, days = of, days + (many or float(clock.PARTS.get(half, 1))) * of
             many = 0.0
         elif part and unit:  # an hour and a half
             days += part * unit
         elif part:  # three quarters, two and a half
             many = many * part if many and part < HALF else many + part
-        elif number is not None and (number != 1 or word.isdigit() or many >= TENS):
-            many += float(number)
-        elif number is None and word not in stop_words.WORDS and len(word) > LEAST_LETTERS - 1:
+        elif word.isdigit() and unit and said[n - 1] == "h":  # 1h30
+            days += int(word) * values.UNIT_DAYS["minute"]
+        elif number is not None and number != 1:
+            many = many or float(number) if word.isdigit() else many + float(number)
+        elif number == 1 or word in _FILLERS:  # "one and a half", "twenty one"
+            is_one = number == 1 or word in _ONES
+            goes_on = said[n + 1 : n + 2] and said[n + 1] in _JOINTS
+            many += is_one and (goes_on or many >= TENS or word.isdigit()) and not unit
+        elif alone:
+            return None
+        else:
             break
-    if unit == hour:  # 1h30
-        days += many * minute
-    return timedelta(days=days) if days else None
+    return timedelta(days=days) if days and not (alone and many) else None
 
 
 def _days(times: values.Times, at: datetime) -> list[date]:

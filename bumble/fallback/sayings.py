@@ -15,6 +15,7 @@ from bumble.entity import secrets
 from bumble.fallback import due_time, quotes, templates
 from bumble.fallback.notices import Noticed
 from bumble.fallback.quotes import Quote
+from bumble.guard import clauses
 from bumble.records import episodes, session_files
 from bumble.records.episodes import Episode
 from bumble.records.sessions import Message, Notice, Session
@@ -114,8 +115,10 @@ def named(runtime: Runtime, wording: Wording, told: str) -> str:
     except job.NO_ANSWER:
         return ""
     said, own = (words.stems(text, wording.language) for text in (told, title))
+    denied = " ".join(" ".join(part.denied) for part in clauses.of(told, wording.language))
+    is_so = own.isdisjoint(words.stems(denied, wording.language))  # "I am not pregnant"
     is_short = len(title.split()) <= TITLE_WORDS and len(title) < titles.MAX_CHARS
-    is_theirs = is_short and own <= said and not due_time.is_all(title, wording.language)
+    is_theirs = is_short and is_so and own <= said and not due_time.is_all(title, wording.language)
     return title[:1].upper() + title[1:] if is_theirs else ""
 
 

@@ -40,7 +40,7 @@ _AFTER_TOMORROW = (
     *("pasado mañana", "depois de amanhã", "dopodomani", "pojutrze", "i övermorgon"),
     *("öbür gün", "بعد الغد", "모레"),
 )
-_AHEAD = frozenset(("fra", "daqui"))  # likewise, before a span from now
+_AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day

@@ -637,6 +637,20 @@ def test_a_reminder_that_is_not_wanted_any_more_is_taken_away(ada: Entity) -> No
     assert [one.text for one in reminders.REMINDER.readable(ada.reminders)] == ["the bins"]
 
 
+@pytest.mark.parametrize("said", ["no bins on tuesday", "nothing else"])
+def test_no_reminder_goes_that_nobody_surely_meant(ada: Entity, said: str) -> None:
+    talk = with_two_reminders(ada, {said: reading("cancel")})
+    assert "bumble remind remove" in talk.say(said)
+    assert len(list(reminders.REMINDER.readable(ada.reminders))) == 2
+
+
+def test_thanks_after_a_reminder_moves_nothing(ada: Entity) -> None:
+    known = {CHOIR: reading("remind", when="friday at 9", what="the choir practice")}
+    talk, _ = told(ada, {**known, "danke": reading("move")})
+    talk.say(CHOIR)
+    assert "bumble remind add" not in talk.say("danke")
+
+
 def test_a_reminder_of_before_is_moved_and_no_second_one_is_set(ada: Entity) -> None:
     moved = "the choir thing on saturday at 10 rather"
     talk = with_two_reminders(ada, {moved: reading("move", when="on saturday at 10")})

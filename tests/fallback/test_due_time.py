@@ -46,7 +46,12 @@ def test_a_text_may_be_nothing_but_a_time(text: str, language: str, is_all: bool
         ("in an hour and a half", "en", 90),
         ("in 2 and a half hours", "en", 150),
         ("in three quarters of an hour", "en", 45),
-        ("in ner halben Stunde", "de", 30),
+        ("in one and a half hours", "en", 90),
+        ("in 2 hours (12:00)", "en", 120),
+        ("in 10-15 minutes", "en", 10),
+        ("dans quatre-vingt-dix minutes", "fr", 90),
+        ("dentro de 20 minutos", "pt", 20),
+        ("10 dakika sonra", "tr", 10),
         ("in drei viertel Stunden", "de", 45),
         ("dans 2h", "fr", 120),
         ("dans une heure et demie", "fr", 90),
@@ -64,7 +69,17 @@ def test_a_span_from_now_is_as_long_as_it_was_said(said: str, language: str, min
 
 
 @pytest.mark.parametrize(
-    ("said", "language"), [("à 2h", "fr"), ("a las 2 horas", "es"), ("half past eight", "en")]
+    ("said", "language"),
+    [
+        ("à 2h", "fr"),
+        ("a las 2 horas", "es"),
+        ("half past eight", "en"),
+        ("ten minutes past eight", "en"),
+        ("fünf Minuten vor acht", "de"),
+        ("om kwart over acht uur", "nl"),
+        ("saat 5'te", "tr"),
+        ("in a few hours", "en"),
+    ],
 )
 def test_an_hour_of_the_day_is_no_span(said: str, language: str) -> None:
     assert due_time.lapse(said, language) is None

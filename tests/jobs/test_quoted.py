@@ -71,6 +71,14 @@ def test_a_model_that_may_not_write_names_quotes_in_their_own_words(
     assert (f": [{title}](" in page) is is_named
 
 
+def test_no_title_says_what_was_denied(ada: Entity) -> None:
+    talked(ada, "ses_1", NOON, [Line("Sam", "I am not pregnant, but I bought a kettle.")])
+    runtime = runtime_of(ada, Reply("I am pregnant"), at=NOON + OVER)
+    all_of(replace(runtime, abilities=Abilities(unmeasured="choose")), PASS)
+    (episode,) = episodes.EPISODE.readable(ada.episodes)
+    assert episode.text.startswith("# Sam\n")
+
+
 def test_the_page_of_whom_nobody_drew_says_when_they_met_and_leads_to_what_they_lived(
     ada: Entity,
 ) -> None:
