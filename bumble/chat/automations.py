@@ -1,16 +1,17 @@
 """Automations: which are due, and what comes of one that is run, written into the journal.
 
 One turn each, thought about as any other, with the owner as the one it is done for. What was missed
-because the machine was off runs once, and, as with anacron, not again on the same day. What a model
-says that may not write is no diary.
+because the machine was off runs once, and, as with anacron, not again on the same day, where that
+day has one time. What a model says that may not write is no diary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from bumble.chat import able_reply, commit, loop, route, tool_list, tools
 from bumble.entity.changes import Change
@@ -32,6 +33,7 @@ def check(runtime: Runtime) -> Due[automations.Automation | Path]:
     return Due((Condition("due", told, "at least 1", bool(ready or broken)),), (*ready, *broken))
 
 
+LATE = timedelta(hours=1)  # from here on what ran was missed; before, a tick was not at once
 MOST_FAILURES = 5  # in a row, before one is switched off
 TAG, TITLE_CHARS, WHEN = "automation", 60, "%A %d %B %Y, %H:%M"
 
@@ -48,9 +50,8 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     # says so if its schedule is none
     schedule.runs_next(runtime.entity, automation, at, runtime.zone)
     around = (automation.schedule, at, runtime.zone)
-    wanted, upcoming = schedule.newest(*around), schedule.following(*around)
-    # what was wanted on an earlier day stands for this day's time, too
-    ran = upcoming if wanted.date() < at.date() == upcoming.date() else at
+    wanted = schedule.newest(*around)
+    ran = _stands_for(automation, wanted, at, runtime.zone)
     try:
         done = _think(runtime, automation, at, wanted)
         if done.problem is not None:
@@ -89,6 +90,17 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
         data,
         (("Evidence", automation.id), ("Model", runtime.model.name)),
     )
+
+
+def _stands_for(
+    automation: automations.Automation, wanted: datetime, at: datetime, zone: ZoneInfo
+) -> datetime:
+    """Return the time for which a run stands; of an earlier day's, this day's only time, too."""
+    upcoming = schedule.following(automation.schedule, at, zone)
+    if at - wanted < LATE or not wanted.date() < at.astimezone(zone).date() == upcoming.date():
+        return at
+    later = schedule.following(automation.schedule, upcoming, zone)
+    return at if later.date() == upcoming.date() else upcoming
 
 
 def _think(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -118,6 +119,25 @@ def test_one_that_runs_late_is_told_so_and_does_not_run_again_on_that_day(ada: E
     model = ScriptedModel([replace(say("Evening."), always=True)])
     for day in (7, 8, 9):
         assert len(run_all(runtime_at(ada, MORNING + timedelta(days=day, hours=13), model))) == 1
+
+
+@pytest.mark.parametrize(
+    ("schedule", "hours", "ran"),
+    [
+        ("55 23 * * *", (14, 38, 62), 3),  # 00:00 of each night: five minutes late
+        ("30 * * * *", (14, 14.6), 2),
+        ("0 9,18 * * *", (21, 23, 32), 3),  # at 7, then at both times of the day
+        ("0 9 * * *", (21, 23), 1),
+    ],
+)
+def test_one_that_runs_after_midnight_loses_no_time_of_the_day(
+    ada: Entity, schedule: str, hours: Sequence[float], ran: int
+) -> None:
+    automate(ada, schedule=schedule)
+    model = ScriptedModel([replace(say("Well."), always=True)])
+    begin = datetime.fromisoformat("2026-05-25T10:00:00+01:00")
+    each = [run_all(runtime_at(ada, begin + timedelta(hours=hour), model)) for hour in hours]
+    assert sum(map(len, each)) == ran
 
 
 def test_five_failures_in_a_row_switch_it_off_and_a_success_counts_anew(ada: Entity) -> None:
