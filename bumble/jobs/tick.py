@@ -24,6 +24,7 @@ Moment = Annotated[datetime, Meta(tz=True)]
 
 
 DECISIONS = frozenset(("wake_cycle_start", "wake_cycle_completed"))
+WAITS = " waits: "  # between the name of a job and what it failed at
 
 
 class RunEvent(Struct, frozen=True, omit_defaults=True):
@@ -67,12 +68,17 @@ def failing(path: Path, zone: tzinfo) -> str:
     """Say what runs fail at since when; empty: the last that had anything to do did it."""
     # whether to wake is decided at each tick
     had_work = (run for run in read(path) if {one.event for one in run.events} - DECISIONS)
-    failed = list(takewhile(lambda run: run.errors, had_work))
+    failed = list(takewhile(_failures, had_work))
     if not failed:
         return ""
     since = failed[-1].at.astimezone(zone)
-    why = failed[0].errors[0].rstrip(".")
+    why = _failures(failed[0])[0].rstrip(".")
     return f"since {since:%Y-%m-%d %H:%M} {why}; `bumble tick` tries again"
+
+
+def _failures(run: RunRecord) -> list[str]:
+    """Return what jobs failed at; ledgers of before tell of limits and locks, too."""
+    return [error for error in run.errors if WAITS in error]
 
 
 def run(
@@ -103,7 +109,7 @@ def run(
             if not settled.held:
                 events.append(_ended(runtime, settled))
             if settled.failure is not None:
-                problems.append(f"{settled.name} waits: {_first_line(settled.failure)}")
+                problems.append(f"{settled.name}{WAITS}{_first_line(settled.failure)}")
             yield settled
     finally:
         model = runtime.model

@@ -74,6 +74,22 @@ def test_what_a_run_did_and_cost_is_a_line_of_its_ledger(runtime: Runtime) -> No
     assert tick.exit_code(settled) == 12
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("the day's limit of calls is reached", ""),
+        ("a waits: no key.", "since 2026-12-01 03:00 a waits: no key; `bumble tick` tries again"),
+    ],
+)
+def test_limits_in_a_ledger_of_before_are_no_failure(
+    runtime: Runtime, error: str, told: str
+) -> None:
+    at = datetime(2026, 12, 1, 3, tzinfo=UTC)
+    events = (RunEvent(at, "a_cycle_start"), RunEvent(at, "a_cycle_left", error))
+    tick.append(runtime.entity.runs, RunRecord(at, "tick", 1, 0, 0, events, (error,)))
+    assert tick.failing(runtime.entity.runs, UTC) == told
+
+
 def test_a_job_that_is_broken_off_has_begun_in_the_ledger(runtime: Runtime) -> None:
     def break_off(_: str) -> None:
         raise KeyboardInterrupt
