@@ -63,10 +63,15 @@ def data(
     if origin.get("name") != identity.name:
         fields["name"] = redacted(identity.name)
     persona = identity.identity
-    if before is None or before.monologue != persona.monologue.strip():
+    owner = identity.owner.name
+
+    def is_told(words: str, present: str) -> bool:
+        return present.strip() in card.forms(words, origin, owner)
+
+    if before is None or not is_told(before.monologue, persona.monologue):
         fields |= {"description": redacted(persona.monologue.strip()), "system_prompt": ""}
         fields |= {"personality": "", "scenario": ""}
-    if before is None or before.voice != persona.voice.strip():
+    if before is None or not is_told(before.voice, persona.voice):
         fields["mes_example"] = redacted(persona.voice.strip())
     fields["character_book"] = _book(identity.name, origin, pages)
     fields["modification_date"] = int(now.timestamp())

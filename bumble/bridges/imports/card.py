@@ -13,7 +13,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from string import Template
 from typing import Any
@@ -87,6 +87,19 @@ def without_comments(words: str) -> str:
     """Return words of a card without comments, the macros for names in one spelling each."""
     words = _CHAR.sub("{{char}}", _DROPPED.sub("", words))
     return _USER.sub("{{user}}", words).strip()
+
+
+def forms(words: str, card: Mapping[str, Any], owner: str) -> tuple[str, str]:
+    """Return words of a card as they are kept, and as they once were: with names filled in.
+
+    Args:
+        words: With their macros, in one spelling each.
+        card: Of which they are.
+        owner: What the owner is called; may be empty.
+    """
+    called = one_line(text(card, "nickname")) or one_line(text(card, "name"))
+    filled = words.replace("{{char}}", called).replace("{{user}}", owner or "you")
+    return words, filled.strip()
 
 
 def parse(data: Mapping[str, Any]) -> Card:
@@ -301,7 +314,8 @@ def plan_persona(
     values = yaml_edit.parse_mapping(before)
     after = before
     for key, own in (("monologue", persona.monologue), ("voice", persona.voice)):
-        after = _with_text(after, values, key, own, report)
+        told = forms(own, persona.card, foreign.text(foreign.mapping(values, "owner"), "name"))
+        after = _with_text(after, values, key, told, report)
     is_new = not foreign.mapping(foreign.mapping(values.get("x")).get("card"))
     if persona.card:
         after = _with_card(after, values, persona, report)
@@ -317,12 +331,14 @@ def plan_persona(
 
 
 def _with_text(
-    source: str, values: Mapping[str, Any], key: str, text: str, report: ImportReport
+    source: str, values: Mapping[str, Any], key: str, told: Sequence[str], report: ImportReport
 ) -> str:
-    """Set a text of the entity's identity, unless it has one of its own."""
-    wanted = prompts.harmless(foreign.cleaned(text)).strip()[: MAX_CHARS[key]]
+    """Set a text of the entity's identity, the first of its forms, unless it has its own."""
+    wanted, *older = [
+        prompts.harmless(foreign.cleaned(text)).strip()[: MAX_CHARS[key]] for text in told
+    ]
     present = foreign.text(foreign.mapping(values.get("identity")).get(key)).strip()
-    if not wanted or wanted == present:
+    if not wanted or present in (wanted, *(text.strip() for text in older)):
         return source
     name = f"identity.{key}"
     if present and present not in _given(foreign.text(values.get("name")), key):

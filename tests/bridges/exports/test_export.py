@@ -144,6 +144,24 @@ def test_a_card_comes_back_as_it_was(run: Run, tmp_path: Path) -> None:
     assert "nickname" not in older["chara"]["data"]
 
 
+def test_a_card_whose_names_were_filled_in_before_comes_back_as_it_was(
+    run: Run, tmp_path: Path
+) -> None:
+    original = exports.card()
+    (tmp_path / "in.json").write_text(json.dumps(original))
+    run.ok("import", str(tmp_path / "in.json"))
+    head, mark, kept = run.text("entity.yaml").partition("\nx:")
+    filled = head.replace("{{char}}", "Sera").replace("{{user}}", "Sam") + mark + kept
+    run.write("entity.yaml", filled)
+    again = run.ok("import", str(tmp_path / "in.json"), "--json").data
+    assert "the entity has words of its own there" not in {one["why"] for one in again["left_out"]}
+    assert run.text("entity.yaml") == filled
+    run.ok("export", "--to", "card", str(tmp_path / "out.json"))
+    back = json.loads((tmp_path / "out.json").read_text())["data"]
+    for key in ("description", "personality", "scenario", "system_prompt", "mes_example"):
+        assert (key, back[key]) == (key, original["data"][key])
+
+
 def test_a_picture_of_ones_own_carries_the_card_and_nothing_else(run: Run, tmp_path: Path) -> None:
     (tmp_path / "me.png").write_bytes(exports.png(place=b"home", chara=b"old"))
     run.ok("export", "--to", "card", str(tmp_path / "a.png"), "--picture", str(tmp_path / "me.png"))
