@@ -223,9 +223,7 @@ def _is_noun(word: str, language: str) -> bool:
         return True
     if language == "de" and word.endswith(_FEMALE):
         return _is_noun(word.removesuffix(_FEMALE), language)
-    if language != "de":
-        return False
-    if word.endswith(_PLACES):
+    if language != "de" or word.endswith(_PLACES):
         return False
     ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
     parts = [(word[:start], word[start:]) for start in ends]

@@ -315,9 +315,7 @@ def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     if number.kind == "thing" and other.ordinal and not number.ordinal:
         return False
     kinds = {number.kind, other.kind}
-    if "" in kinds or ("clock" in kinds and number.hours & other.hours):
-        return True
-    if len(kinds) == 1:
+    if len(kinds) == 1 or "" in kinds or ("clock" in kinds and number.hours & other.hours):
         return True
     if kinds == {"money", "thing"}:  # "890 warm", "1250,50 reais"
         return (number if number.kind == "thing" else other).value >= LARGE

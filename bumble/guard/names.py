@@ -56,9 +56,8 @@ def _is_form(form: str, name: str) -> bool:
     for stem in {name, _FLEEING.sub(r"\1", name)}:
         shared = words.shared_start(stem, form)
         own, ending = stem[shared:], form[shared:]
-        if shared < _LEAST or not _BASE.fullmatch(own):
-            continue
-        if len(ending) > max(2, shared * 2 - _SHORT):
+        is_long = len(ending) > max(2, shared * 2 - _SHORT)
+        if shared < _LEAST or is_long or not _BASE.fullmatch(own):
             continue
         if stem[shared - 1] in _VOWEL and not own and _BEHIND_VOWEL.fullmatch(ending):
             return True

@@ -292,9 +292,7 @@ def _value(word: str, language: str, *, is_name: bool = False) -> Decimal | None
     own = _BY_LANGUAGE.get(language, {})
     if plain in own:
         return Decimal(own[plain])
-    if plain in _ELSEWHERE and language:
-        return None
-    if language and _HOMOGRAPHS.get(plain, language) != language:
+    if language and (plain in _ELSEWHERE or _HOMOGRAPHS.get(plain, language) != language):
         return None
     is_foreign = plain in _ANY and not (language and (is_name or is_own(plain, language)))
     for table in (_ANY if is_foreign else {}, ORDINALS, OTHERS, _SCALES):

@@ -333,16 +333,11 @@ def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Itera
 
 
 def _is_year_given(year: Decimal, sources: Sequence[Source]) -> bool:
-    for source in sources:
-        if any(
-            one.value == year
-            or (not one.kind and one.value == year % 100 and one.value >= _SHORT_YEAR)
-            for one in source.read.numbers
-        ):
-            return True
-        if source.at is not None and abs(int(year) - source.at.year) <= 1:
-            return True
-    return False
+    return any(
+        one.value == year or (not one.kind and one.value == year % 100 and one.value >= _SHORT_YEAR)
+        for source in sources
+        for one in source.read.numbers
+    ) or any(source.at is not None and abs(int(year) - source.at.year) <= 1 for source in sources)
 
 
 def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
@@ -362,11 +357,11 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
             return True
         given += scaled
     at = [source.at for source in bearing if source.at is not None]
-    if number.kind != "money" and number.value in _by_years(number, given, at):
-        return True
-    if number.unit_days == values.UNIT_DAYS["hour"] and number.value in _by_hours(bearing):
-        return True
-    if number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few):
+    if (
+        (number.kind != "money" and number.value in _by_years(number, given, at))
+        or (number.unit_days == values.UNIT_DAYS["hour"] and number.value in _by_hours(bearing))
+        or (number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few))
+    ):
         return True
     pairs = list(combinations({(one.value, one.kind, one.unit): one for one in given}.values(), 2))
     is_heard = _is_heard(number, sources)
