@@ -200,9 +200,7 @@ def written(
     book = runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
     for hit in _found(runtime, session, session.messages[-1], "knowledge")[:LOOKED_AT]:
         section = knowledge.find(book, hit.id)
-        if section is None or section.locked:
-            continue
-        if secrets.find_secret(section.text):
+        if section is None or section.locked or secrets.find_secret(section.text):
             continue
         text, near = quotes.words_of(section.text), _is_near(hit, runtime, asks=answers is not None)
         if near and (answers is None or answers(f"{section.title}: {text}")):

@@ -350,9 +350,7 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     if not person or is_quiet(runtime, at):
         return False
     newest = session_files.newest(runtime.entity.sessions, person, at)
-    if newest is None:
-        return False
-    if any(one.provenance.by == WAKE for one in _waiting(runtime, person)):
+    if newest is None or any(one.provenance.by == WAKE for one in _waiting(runtime, person)):
         return False
     messages = session_files.find(runtime.entity.sessions, newest.id).messages
     return not (messages and messages[-1].unprompted)
