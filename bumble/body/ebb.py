@@ -80,9 +80,9 @@ def shown_tier(soma: Soma) -> Tier:
 
 def _stirs(soma: Soma) -> bool:
     """Whether a hormone sets the tone, or a feeling is strong."""
-    if hormones.DOMINANT in hormones.labels(soma.hormones).values():
-        return True
-    return any(affect.intensity >= STRONG_FEELING for affect in soma.affects)
+    return hormones.DOMINANT in hormones.labels(soma.hormones).values() or any(
+        affect.intensity >= STRONG_FEELING for affect in soma.affects
+    )
 
 
 def body_block(
