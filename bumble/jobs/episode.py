@@ -260,11 +260,8 @@ def episode_of(
 
 def _tag(messages: Sequence[sessions.Message]) -> str:
     """Return how the body was at the end, as the last message that says so has it."""
-    for message in reversed(messages):
-        tag = message.extra.get("soma")
-        if isinstance(tag, str) and ebb.parse_tag(tag):
-            return tag
-    return ""
+    tags = (message.extra.get("soma") for message in reversed(messages))
+    return next((tag for tag in tags if isinstance(tag, str) and ebb.parse_tag(tag)), "")
 
 
 def _imprints(
