@@ -69,11 +69,9 @@ def wording(runtime: Runtime, session: Session, messages: Sequence[Message]) -> 
     In the language in which who speaks first said most of it, if the model can't write of them.
     """
     speakers = [message.speaker or session.by for message in messages if message.role == "user"]
-    for person in dict.fromkeys(speakers or [session.by]):
-        worded = in_language(runtime, spoken.mostly(runtime, session, person))
-        if worded is not None:
-            return worded
-    return None
+    spoke = dict.fromkeys(speakers or [session.by])
+    worded = (in_language(runtime, spoken.mostly(runtime, session, person)) for person in spoke)
+    return next((one for one in worded if one is not None), None)
 
 
 def of_person(runtime: Runtime, person: str) -> Wording | None:
