@@ -138,6 +138,8 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
         return one.scores.get(name, -9.0) + min(0.0, said.scores.get(name, -9.0)) > 0
 
     asking = {part: one for part, one in parts.items() if one.main in ASKED and asks(one, one.main)}
+    if said.main == "remind":  # "will you remind me?" by itself may ask for a list
+        asking = {part: one for part, one in asking.items() if one.main != "ask_reminders"}
     most = {name: max(one.scores.get(name, -9.0) for one in parts.values()) for name in ASKED}
     none = {name for name, score in most.items() if said.scores.get(name, -9.0) + score <= 0}
     is_wish = said.main == "remind" and "remind" not in none

@@ -624,8 +624,12 @@ def test_who_asks_to_be_reminded_asks_for_no_list(ada: Entity) -> None:
     ask = "will you remind me to invite her?"
     both = reading("remind", "ask_reminders", what="invite her")
     both = replace(both, scores={**both.scores, "remind": 0.7, "ask_reminders": 0.5})
+    whole, seems = f"We play on Christmas Eve. {ask}", reading("ask_reminders")
     talk, _ = told(ada, {ask: both})
     assert talk.say(ask) == templates.load("en").when
+    known = {whole: reading("remind"), ask.capitalize(): seems}
+    talk, _ = told(ada, known | {ask: seems, "We play on Christmas Eve.": reading("tell")})
+    assert talk.say(whole) == templates.load("en").when
 
 
 def test_a_reminder_that_is_not_wanted_any_more_is_taken_away(ada: Entity) -> None:
