@@ -50,6 +50,7 @@ class ImportedTalk(Struct, frozen=True):
     at: datetime | None  # when it began; None: when its first turn was
     turns: tuple[ImportedTurn, ...]
     beside: frozenset[str] = frozenset()  # of a note: the ids of all that lie there
+    below: str = ""  # of a note: how the ids begin of all that lie where the import is from
 
 
 class Fact(Struct, frozen=True):

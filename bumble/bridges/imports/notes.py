@@ -53,6 +53,7 @@ class NoteFile(Struct, frozen=True):
     given: Mapping[str, datetime | None]  # times of its front matter; None: one that can't be read
     id: str = ""  # of its talk: where it lies
     beside: frozenset[str] = frozenset()  # ids of all notes of the import
+    below: str = ""  # how the ids begin of all that lie where the import is from
 
 
 def load(
@@ -61,6 +62,7 @@ def load(
     zone: tzinfo = UTC,
     note_id: str = "",
     beside: frozenset[str] = frozenset(),
+    below: str = "",
 ) -> NoteFile | LeftOut:
     """Read a Markdown file; a time that names no zone is in one."""
     try:
@@ -72,7 +74,7 @@ def load(
     day, changed = _DAY.search(PurePosixPath(name).stem), source.members[name].modified
     times = (*given.values(), _time(day[0], zone) if day else None, changed)
     at = next(filter(None, times), changed)
-    return NoteFile(name, title, meta, body, at, changed, given, note_id, beside)
+    return NoteFile(name, title, meta, body, at, changed, given, note_id, beside, below)
 
 
 def each(
@@ -83,25 +85,28 @@ def each(
 ) -> Iterator[Item]:
     """Make something of each Markdown file; what can't be read is said."""
     ids = _ids(source, names)
-    beside = frozenset(ids.values())
-    for note in (load(source, name, zone, one, beside) for name, one in ids.items()):
+    beside = frozenset(one for one, _ in ids.values())
+    for note in (load(source, name, zone, one, beside, top) for name, (one, top) in ids.items()):
         if isinstance(note, NoteFile) and None in note.given.values():
             yield LeftOut(note.name, "dates that can't be read")
         yield from [note] if isinstance(note, LeftOut) else make(note)
 
 
-def _ids(source: ImportSource, names: Iterable[str]) -> dict[str, str]:
-    """Return where each note lies below its vault, behind the vault's name."""
-    top = source.path.resolve()
-    top = top.parent if [top.name] == source.names else top  # a note alone
+def _ids(source: ImportSource, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return where each note lies below its vault, and what is imported of that."""
+    path = source.path.resolve()
+    top = path.parent if [path.name] == source.names else path  # a note alone
     marks = source.below(".obsidian/*", "*/.obsidian/*")
     vaults = {top / mark.partition(".obsidian/")[0] for mark in marks}
     vaults |= {folder for folder in top.parents if (folder / ".obsidian").is_dir()}
     roots = {name: next((p for p in (top / name).parents if p in vaults), top) for name in names}
-    return {
-        name: f"note {root.stem}/{(top / name).relative_to(root).as_posix()}"
-        for name, root in roots.items()
-    }
+    ids = dict[str, tuple[str, str]]()
+    for name, root in roots.items():
+        start = f"note {root.stem if root.is_file() else root.name}/"
+        inside = "" if root == path or path in root.parents else path.relative_to(root).as_posix()
+        below = f"{start}{inside}{'/' * (inside != '' and path == top)}"
+        ids[name] = f"{start}{(top / name).relative_to(root).as_posix()}", below
+    return ids
 
 
 def _time(told: object, zone: tzinfo) -> datetime | None:
@@ -153,7 +158,7 @@ def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
             title, _, below = whole.lstrip().partition("\n")
             whole = f"{title}\n\n{told}\n{below}"
         turn = ImportedTurn(whole, note.at, by, whole, author, changed=note.changed)
-        yield ImportedTalk(note.id, note.title, note.at, (turn,), note.beside)
+        yield ImportedTalk(note.id, note.title, note.at, (turn,), note.beside, note.below)
 
 
 def _told(note: NoteFile) -> Iterator[str]:

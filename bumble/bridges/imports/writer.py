@@ -38,7 +38,7 @@ from bumble.records import (
     skills,
 )
 from bumble.runtime.people import Person
-from bumble.text import markdown, moments
+from bumble.text import markdown, moments, stop_words
 from bumble.text.printable import each_text
 from bumble.text.words import one_line, shorten
 
@@ -50,6 +50,7 @@ MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 MAX_SHOWN_CHARS = 60  # of a title in the report
 FORGOTTEN = "conversations of somebody who was forgotten"  # and so unnamed
+ALIKE = 1 / 3  # of a note's words, and it is another's edit
 ID_TAIL = 16  # letters of an id that say what it is, not when
 
 
@@ -90,7 +91,9 @@ class Importer:
         self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
         self._there = _imported(entity, form)
-        self._elsewhere: dict[str, list[str]] | None = None  # notes that lie there no more
+        self._elsewhere: dict[str, list[tuple[str, str]]] | None = (
+            None  # notes that lie there no more
+        )
         self._forgotten = forgotten.read(entity.root)
         self._book = self._book_read = knowledge.read(entity.knowledge)
         self._facts: dict[str, str] = {}  # the sources of sections to be added, by their titles
@@ -146,8 +149,10 @@ class Importer:
     def _talk(self, talk: ImportedTalk) -> None:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
         key = _key(talk.id)
-        if talk.beside and key not in self._there and (there := self._moved(talk)):
-            self._there[key] = there, self.speaker.id
+        if talk.beside:
+            if key not in self._there and (there := self._moved(talk, key)):
+                self._there[key] = there, self.speaker.id
+            key = self._of_wording(talk, key)
         placed = self._placed(talk, key)
         turns = [one.turn for one in placed] if placed else talk.turns
         count = sum(turn.blocks for turn in turns)
@@ -190,7 +195,25 @@ class Importer:
 
     def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> LeftOut | None:
         messages = [self._message(one) for one in placed]
-        session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{self.form}:{key}")
+        name = f"{self.form}:{key}"
+        session_id = base.stable_id(sessions.PREFIX, placed[0].at, name)
+        count = 1
+        while self._is_taken(session_id):  # by a note that has moved on, or by what was forgotten
+            try:
+                if not self._is_planned(session_id) and not self._info(session_id).by:
+                    return LeftOut("", FORGOTTEN)
+            except RecordInvalidError as error:
+                why = f"conversations whose file can't be read: {error.problem}"
+                return LeftOut(session_id, why, broken=True)
+            count += 1
+            session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{name} #{count}")
+        if count > 1:
+            messages = [
+                replace(
+                    one, id=base.stable_id(sessions.MESSAGE_PREFIX, one.at, f"{one.id} #{count}")
+                )
+                for one in messages
+            ]
         origin = base.filled({"from": self.form, "id": key, "title": title})
         session = sessions.new(session_id, messages[0].at, self.speaker.id, imported=origin)
         change = sessions.plan_start(session, why, messages)
@@ -202,20 +225,61 @@ class Importer:
         self._plan(change)
         return None
 
-    def _moved(self, talk: ImportedTalk) -> str:
-        """Return the note of theirs that lay elsewhere and says the same; empty: there is none."""
+    def _is_planned(self, session_id: str) -> bool:
+        return sessions.path(session_id) in self._paths
+
+    def _is_taken(self, session_id: str) -> bool:
+        there = (self.entity.root / sessions.path(session_id)).exists()
+        return there or self._is_planned(session_id)
+
+    def _info(self, session_id: str) -> session_files.SessionInfo:
+        return session_files.read_info(self.entity.root / sessions.path(session_id))
+
+    def _moved(self, talk: ImportedTalk, key: str) -> str:
+        """Return the note of theirs that lay elsewhere and says the same; empty: there is none.
+
+        It lay where the import is from; or in a vault of another name, in a file of this name.
+        """
         if self._elsewhere is None:
             self._elsewhere = {}
-            gone = {*self._there} - {*map(_key, talk.beside)}
-            own = {one for one, by in map(self._there.__getitem__, gone) if by == self.speaker.id}
+            here = {*map(_key, talk.beside)}
+            own = {
+                one: name
+                for name, (one, by) in self._there.items()
+                if by == self.speaker.id and not here & {name, name.rpartition("#")[0]}
+            }
             files = (self.entity.root / sessions.path(one) for one in sorted(own))
             for session in session_files.talks(files):
                 for message in session.messages[-1:]:
                     said = self._elsewhere.setdefault(_without_title(message.text), [])
-                    said.append(session.id)
+                    said.append((own[session.id], session.id))
         text = _without_title(secrets.redacted(talk.turns[-1].text))
-        same = self._elsewhere.get(text) if text else None
-        return same.pop() if same else ""
+        same = self._elsewhere.get(text, []) if text else []
+        vault, _, place = key.partition("/")
+        file = place.rpartition("/")[2]
+        for name, there in reversed(same):
+            other, _, lay = name.partition("/")
+            is_there = name.startswith(talk.below)
+            if is_there or (other != vault and lay.rpartition("/")[2] == file):
+                same.remove((name, there))
+                return there
+        return ""
+
+    def _of_wording(self, talk: ImportedTalk, key: str) -> str:
+        """Return the key of the note itself: another may have lain where it lies."""
+        text, count, tried = secrets.redacted(talk.turns[-1].text), 1, key
+        while tried in self._there:
+            there, whose = self._there[tried]
+            file = self.entity.root / sessions.path(there)
+            if whose != self.speaker.id or (self._is_planned(there) and not file.exists()):
+                return tried
+            [*found] = session_files.talks([file])
+            wordings = [message.text for session in found for message in session.messages]
+            if not wordings or any(_is_alike(text, wording) for wording in wordings):
+                return tried
+            count += 1
+            tried = f"{key}#{count}"
+        return tried
 
     def _go_on(
         self, session_id: str, key: str, title: str, placed: Sequence[_Placed], why: str
@@ -415,6 +479,16 @@ def _without_title(text: str) -> str:
     """Return what a note says below its title, by which it is known where it is named anew."""
     title, _, below = text.partition("\n")
     return below.strip() if title.startswith("# ") else text.strip()
+
+
+def _is_alike(text: str, other: str) -> bool:
+    """Whether a note may be another's edit: a good part of the shorter one's words is in both."""
+    one, two = (
+        set(map(stop_words.folded, stop_words.telling_words(_without_title(each))))
+        for each in (text, other)
+    )
+    fewer = min(len(one), len(two))
+    return not fewer or len(one & two) >= fewer * ALIKE
 
 
 def _imported(entity: Entity, form: str) -> dict[str, tuple[str, str]]:

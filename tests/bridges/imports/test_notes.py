@@ -183,3 +183,47 @@ def test_notes_of_one_path_in_two_vaults_are_two_and_so_are_copies(
     talks = [session_files.load(one) for one in session_files.paths(run.entity.sessions)]
     said = sorted(message.text for talk in talks for message in talk.messages)
     assert said == ["# Copy\n\nMilk.\n", "# Inbox\n\nInvoices.\n", "# Inbox\n\nMilk.\n"]
+
+
+def test_two_notes_never_become_one(run: Run, tmp_path: Path) -> None:
+    run.environ["BUMBLE_EMBEDDING_MODEL"] = "none"
+    first, second = "Lisbon was rainy and Bea broke her arm.\n", "Oslo was cold, I sold the boat.\n"
+    for year, text in (("2024", first), ("2025", second)):
+        place = exports.folder(tmp_path / f"Journal.{year}", {"January.md": text})
+        assert "1 note: 1" in run.ok("import", str(place), "--format", "obsidian").out
+    for top, text in (("home", first), ("work", second)):
+        run.ok("import", str(a_vault(tmp_path / top / "Notes", Inbox=text)))
+    for top in ("home", "work"):
+        assert "Nothing new" in run.ok("import", str(tmp_path / top / "Notes")).out
+    assert "Bea" in run.ok("recall", "Who broke her arm?").out
+    talks = [session_files.load(one) for one in session_files.paths(run.entity.sessions)]
+    assert [len(talk.messages) for talk in talks] == [1, 1, 1, 1]
+
+
+def test_what_lies_beside_an_import_has_not_moved(run: Run, tmp_path: Path) -> None:
+    place = a_vault(tmp_path / "v", daily__Jan="Swam one kilometre.\n")
+    run.ok("import", str(place))
+    a_vault(place, daily__12__Dec="Swam one kilometre.\n")
+    run.ok("import", str(place / "daily" / "12"), "--format", "obsidian")
+    assert sorted(notes_of(run)) == ["Dec", "Jan"]
+
+
+def test_a_note_that_is_copied_back_ends_no_import(run: Run, tmp_path: Path) -> None:
+    text = "---\ncreated: 2026-01-01\n---\nRain.\n"
+    place = a_vault(tmp_path / "v", daily__a=text)
+    run.ok("import", str(place))
+    (place / "archive").mkdir()
+    (place / "daily" / "a.md").rename(place / "archive" / "a.md")
+    run.ok("import", str(place))
+    a_vault(place, daily__a=text, new="Sun.\n")
+    assert "2 notes: 2" in run.ok("import", str(place)).out
+    assert "Nothing new" in run.ok("import", str(place)).out
+    talks = [session_files.load(one) for one in session_files.paths(run.entity.sessions)]
+    assert len({message.id for talk in talks for message in talk.messages}) == 3
+
+
+def test_a_note_of_somebody_who_was_forgotten_is_left_out(run: Run, tmp_path: Path) -> None:
+    place = a_vault(tmp_path / "v", a="---\ncreated: 2026-01-01\n---\nRain.\n")
+    run.ok("import", "--as", "Bea", str(place))
+    run.ok("person", "forget", "Bea", "--yes")
+    assert "somebody who was forgotten" in run.ok("import", str(place)).out
