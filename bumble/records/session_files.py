@@ -72,8 +72,10 @@ def read_info(file: Path) -> SessionInfo:
         last_at = base.field(last, "at", datetime, at)
         by = base.field(first, "by", str, "")
         present = base.texts(first, "with")
-        lines = _backwards(tail) if b'"moved"' in tail else ()
-        origin = sessions.imported(next((d for d in lines if d.get("type") == "moved"), first))
+        origin = sessions.imported(first)
+        if origin is not None:  # where it lies now may stand far in front of what was added
+            moved = _moved(tail) or (_moved(disk.read(file)) if size > TAIL_BYTES else None)
+            origin = sessions.imported(moved or first)
         waits = origin is not None and not _is_distilled(file, tail)
         after = base.field(first, "after", str, "")
     except OSError as error:
@@ -95,6 +97,12 @@ def _backwards(data: bytes) -> Iterator[dict[str, Any]]:
         if value := jsonl.loose(data[start:end]):
             yield value
         end = start - 1
+
+
+def _moved(data: bytes) -> dict[str, Any] | None:
+    """Return the last line that says where an imported conversation lies where it is from."""
+    lines = _backwards(data) if b'"moved"' in data else ()
+    return next((line for line in lines if line.get("type") == "moved"), None)
 
 
 def _last(tail: bytes) -> dict[str, Any] | None:

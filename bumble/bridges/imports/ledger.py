@@ -50,6 +50,7 @@ class ImportedTalk(Struct, frozen=True):
     at: datetime | None  # when it began; None: when its first turn was
     turns: tuple[ImportedTurn, ...]
     beside: frozenset[str] = frozenset()  # of a note: the ids of all that lie there
+    is_dated: bool = False  # of a note: it says itself of when it is
     below: str = ""  # of a note: how the ids begin of all that lie where the import is from
 
 

@@ -53,6 +53,7 @@ class NoteFile(Struct, frozen=True):
     given: Mapping[str, datetime | None]  # times of its front matter; None: one that can't be read
     id: str = ""  # of its talk: where it lies
     beside: frozenset[str] = frozenset()  # ids of all notes of the import
+    is_dated: bool = False  # by its front matter or its name
     below: str = ""  # how the ids begin of all that lie where the import is from
 
 
@@ -72,9 +73,10 @@ def load(
     title = one_line(foreign.first(meta, "title", "name")) or PurePosixPath(name).stem
     given = {key: _time(meta[key], zone) for key in DATES if meta.get(key)}
     day, changed = _DAY.search(PurePosixPath(name).stem), source.members[name].modified
-    times = (*given.values(), _time(day[0], zone) if day else None, changed)
-    at = next(filter(None, times), changed)
-    return NoteFile(name, title, meta, body, at, changed, given, note_id, beside, below)
+    times = (*given.values(), _time(day[0], zone) if day else None)
+    told = next(filter(None, times), None)
+    at, is_dated = told or changed, told is not None
+    return NoteFile(name, title, meta, body, at, changed, given, note_id, beside, is_dated, below)
 
 
 def each(
@@ -158,7 +160,15 @@ def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
             title, _, below = whole.lstrip().partition("\n")
             whole = f"{title}\n\n{told}\n{below}"
         turn = ImportedTurn(whole, note.at, by, whole, author, changed=note.changed)
-        yield ImportedTalk(note.id, note.title, note.at, (turn,), note.beside, note.below)
+        yield ImportedTalk(
+            note.id,
+            note.title,
+            note.at,
+            (turn,),
+            note.beside,
+            is_dated=note.is_dated,
+            below=note.below,
+        )
 
 
 def _told(note: NoteFile) -> Iterator[str]:

@@ -50,6 +50,7 @@ MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 MAX_SHOWN_CHARS = 60  # of a title in the report
 FORGOTTEN = "conversations of somebody who was forgotten"  # and so unnamed
+CHANGED = "changed"  # when the file of a wording was, which orders them
 ALIKE = 1 / 3  # of a note's words, and it is another's edit
 ID_TAIL = 16  # letters of an id that say what it is, not when
 
@@ -316,15 +317,23 @@ class Importer:
         """Yield a note as it is now, if it isn't its last wording, or an older one come back."""
         text, [*earlier, last] = secrets.redacted(one.turn.text), session.messages
         is_last = text == last.text or one.id[-ID_TAIL:] == last.id[-ID_TAIL:]
-        if not (is_last or (one.at <= last.at and text in [message.text for message in earlier])):
+        changed = self._time(one.turn.changed) or one.at
+        before = base.field(last.extra, CHANGED, datetime, last.at)
+        is_old = changed <= before and text in [message.text for message in earlier]
+        if not (is_last or is_old):
             message = self._message(one)
-            yield replace(message, extra={**message.extra, sessions.REPLACES: last.id})
+            if message.id in {said.id for said in session.messages}:  # a wording that came back
+                name = f"{one.id} {base.stamp(changed)}"
+                again = base.stable_id(sessions.MESSAGE_PREFIX, one.at, name)
+                message = replace(message, id=again)
+            edit = {CHANGED: base.stamp(changed), sessions.REPLACES: last.id}
+            yield replace(message, extra={**message.extra, **edit})
 
     def _placed(self, talk: ImportedTalk, key: str) -> list[_Placed]:
         """Give turns their ids and times; one without a time has that of the one before it."""
-        is_there = key in self._there
+        is_edit = key in self._there and not talk.is_dated  # its file says when it was
         times = [
-            self._time(turn.changed if is_there else None) or self._time(turn.at)
+            self._time(turn.changed if is_edit else None) or self._time(turn.at)
             for turn in talk.turns
         ]
         at = self._time(talk.at) or next(filter(None, times), None)

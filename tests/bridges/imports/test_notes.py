@@ -105,7 +105,7 @@ def test_an_edited_note_takes_the_place_of_its_old_wording(run: Run, tmp_path: P
     assert "1 that went on: 1 message" in run.ok("import", str(place)).out
     found = run.ok("recall", "berth", "--json").data["hits"]
     [hit] = [one for one in found if "berth" in one["text"]]
-    assert ("berth 47" in hit["text"], hit["at"][:10]) == (True, f"{edited:%Y-%m-%d}")
+    assert ("berth 47" in hit["text"], hit["at"][:10]) == (True, "2025-03-01")
     assert len(notes_of(run)["Boat"]) == 2
     assert "Nothing new" in run.ok("import", str(place)).out
     (place / "Boat.md").write_text(BOAT.format(11))
@@ -227,3 +227,23 @@ def test_a_note_of_somebody_who_was_forgotten_is_left_out(run: Run, tmp_path: Pa
     run.ok("import", "--as", "Bea", str(place))
     run.ok("person", "forget", "Bea", "--yes")
     assert "somebody who was forgotten" in run.ok("import", str(place)).out
+
+
+def test_a_note_that_is_named_anew_keeps_its_day(run: Run, tmp_path: Path) -> None:
+    place = exports.folder(tmp_path / "v", {".obsidian/a": "", "2026-01-01.md": "Swam far.\n"})
+    run.ok("import", str(place))
+    (place / "2026-01-01.md").rename(place / "2026-01-01 swim.md")
+    run.ok("import", str(place))
+    [talk] = map(session_files.load, session_files.paths(run.entity.sessions))
+    assert {f"{message.at:%Y-%m-%d}" for message in talk.messages} == {"2026-01-01"}
+
+
+def test_a_moved_note_stays_known_however_long_it_grows(run: Run, tmp_path: Path) -> None:
+    place = a_vault(tmp_path / "v", daily__a="It rains at the mole.\n")
+    run.ok("import", str(place))
+    (place / "archive").mkdir()
+    note = (place / "daily" / "a.md").rename(place / "archive" / "a.md")
+    run.ok("import", str(place))
+    for count in (8000, 8001):
+        note.write_text("It rains at the mole.\n" * count)
+        assert "1 that went on" in run.ok("import", str(place)).out
