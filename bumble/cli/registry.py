@@ -10,7 +10,7 @@ from bumble.runtime.review_queue import OF_STRETCH
 
 # What a turn leaves to be made of it, most urgent first.
 AFTER_TURN: tuple[Pass, ...] = (
-    Pass(stretch.NAME, stretch.check, stretch.run, reviewed=True),
+    Pass(stretch.NAME, stretch.check, stretch.run),
     Pass("handover", handover.check, handover.run),  # of what was remembered
     Pass("prefix", turn.check_new_day, turn.run_new_day, written_as=""),
 )
@@ -21,17 +21,16 @@ BEFORE: tuple[Pass, ...] = (
     Pass("automations", automations.check, automations.run, written_as="automation"),
 )
 AFTER: tuple[Pass, ...] = (
-    Pass("consolidate", consolidate.check, consolidate.run, at_once=True, reviewed=True),
-    Pass("dream", dream.check, dream.run, reviewed=True),
-    Pass("working memory", working_memory.check, working_memory.run, reviewed=True),
+    Pass("consolidate", consolidate.check, consolidate.run, at_once=True),
+    Pass("dream", dream.check, dream.run),
+    Pass("working memory", working_memory.check, working_memory.run),
     Pass("evolve", evolve.check, evolve.run),
     # it minds silence by a gate of its own
     Pass("wake", wake.check_tick, wake.run, thinks=False, at_once=True),
 )
 
-# What else makes commits by itself, a turn or a command of its own, and what of it may wait.
+# What else makes commits by itself, a turn or a command of its own.
 BESIDE = ("chat", "compact", "narrate", "soma", "catalysts", "noise")
-REVIEWED_BESIDE = ("narrate", "catalysts")
 
 
 def everything() -> tuple[Pass, ...]:
@@ -43,9 +42,3 @@ def cycles() -> tuple[str, ...]:
     """Return what makes commits by itself, as they are called."""
     passes = [one.name if one.written_as is None else one.written_as for one in everything()]
     return (*filter(None, passes), *OF_STRETCH, *BESIDE)
-
-
-def reviewed() -> tuple[str, ...]:
-    """Return what `git.review` may name."""
-    passes = (one.name for one in everything() if one.reviewed)
-    return (*passes, *OF_STRETCH, *REVIEWED_BESIDE)

@@ -170,8 +170,8 @@ Language = Annotated[
 Tiers = Mapping[str, Literal["none", "choose", "write"]]  # by language: `de`, or `any`
 Window = Annotated[int, Meta(ge=512)]
 Hours = tuple[Annotated[int, Meta(ge=0, le=23)], ...]
-# What a talk needs at once is never held back: its words, the body, what was cut from it. The jobs
-# say so of themselves (`cli/registry.reviewed`), and a test holds both to the same.
+# What a talk needs at once is never held back: its words, the body, what was cut from it. What may
+# be is called as its commits are (`cli/registry.cycles`), and a test holds the names to that.
 ReviewedCycle = Literal[
     "stretch",
     "remember",

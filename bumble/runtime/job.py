@@ -184,7 +184,6 @@ class Pass(Struct, frozen=True):
     run: Callable[[Runtime, Any], JobResult]
     thinks: bool = True  # whether it may ask the model
     at_once: bool = False  # whether it does what was due at its beginning, and no more
-    reviewed: bool = False  # whether `git.review` may hold it back
     written_as: str | None = None  # what its commits are called; None: as it; empty: it makes none
 
 

@@ -130,11 +130,10 @@ def test_a_run_is_read_back_as_it_was_written_newest_first(tmp_path: Path) -> No
     assert list(tick.read(path)) == [second, first]
 
 
-def test_what_may_wait_for_review_is_what_the_jobs_say() -> None:
-    assert sorted(get_args(ReviewedCycle)) == sorted(registry.reviewed())
-    assert len(set(registry.reviewed())) == len(registry.reviewed())
+def test_what_may_wait_for_review_makes_commits_by_itself() -> None:
+    assert set(get_args(ReviewedCycle)) <= set(registry.cycles())
 
 
 @pytest.mark.parametrize("job", registry.everything(), ids=lambda job: job.name)
 def test_a_job_that_may_wait_for_review_is_called_as_its_commits_are(job: Pass) -> None:
-    assert not (job.reviewed and job.written_as is not None)
+    assert job.name not in get_args(ReviewedCycle) or job.written_as is None
