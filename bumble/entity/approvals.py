@@ -231,8 +231,7 @@ def _has_moved(root: Path, repository: gitdir.Repository) -> bool:
 
 def _is_plain_commit(line: bytes) -> bool:
     """Whether a line of the log is of a commit that was made here, on what was here before."""
-    message = line.partition(b"\t")[2]
-    return message.startswith((b"commit:", b"commit (initial):"))
+    return line.partition(b"\t")[2].startswith((b"commit:", b"commit (initial):"))
 
 
 def note_look(root: Path, repository: gitdir.Repository) -> None:

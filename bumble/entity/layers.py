@@ -164,9 +164,7 @@ class Layer(Struct, frozen=True):
         """Say where in this layer a value stands."""
         if self.kind == "environment":
             return f"environment {variable(keys)}"
-        if self.kind == "file":
-            return place(self.name, self.source, keys)
-        return self.kind
+        return place(self.name, self.source, keys) if self.kind == "file" else self.kind
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> Plain:

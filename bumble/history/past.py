@@ -245,9 +245,7 @@ def _then(entity: Entity, kind: Kind, path: Path, moment: datetime, zone: tzinfo
         return data  # whoever reads it says what is wrong with it
     if kind.forgetting == "parts":
         return _parts(base.read_text(path), views, moment).encode()
-    if any(_is_later(view, moment) for view in views):
-        return None
-    return data
+    return None if any(_is_later(view, moment) for view in views) else data
 
 
 def _is_later(view: RecordView, moment: datetime) -> bool:

@@ -402,9 +402,7 @@ def _language(text: str, spoken: str) -> str:
     The commonest words of a language are looked up in no time; only where they point elsewhere is
     the text looked at more closely.
     """
-    if form.language(text, spoken) == spoken:
-        return spoken
-    return languages.spoken([text], spoken)
+    return spoken if form.language(text, spoken) == spoken else languages.spoken([text], spoken)
 
 
 def _recipe(embedded: str, before: Sequence[_Turn]) -> tuple[tuple[str, float], ...]:

@@ -206,9 +206,7 @@ class Memory:
                 return ask(index)
 
         try:
-            if self.syncs:
-                return sync.mended(look, lambda: self.sync(rebuild=True))
-            return look()
+            return sync.mended(look, lambda: self.sync(rebuild=True)) if self.syncs else look()
         except IndexServerError:
             if self.place is None or self.place.local is None:
                 raise

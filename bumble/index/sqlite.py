@@ -287,9 +287,8 @@ def _problem(store: SqliteStore) -> str:
     """Say why an index is not used: another version of bumble made it, or another installation."""
     if not installation.is_own(_marked(store.meta("token")), store.meta("mark")):
         return "it was not made here"
-    if store.meta("schema") != VERSION:
-        return "it was made by another version of bumble"
-    return ""
+    is_current = store.meta("schema") == VERSION
+    return "" if is_current else "it was made by another version of bumble"
 
 
 def _connect(path: Path, flags: int) -> apsw.Connection:

@@ -346,8 +346,7 @@ def read_event(data: Any) -> Piece:
         parts = typed(delta.get("tool_calls"), list, "tool_calls")
         if delta.get("function_call"):  # the form before there were several
             parts = [{"function": delta["function_call"]}]
-        for n, part in enumerate(parts):
-            calls.append(_call(typed(part, dict, "a tool call"), n))
+        calls += [_call(typed(part, dict, "a tool call"), n) for n, part in enumerate(parts)]
         finish = as_text(choice.get("finish_reason"), "finish_reason") or finish
         if choice.get("error") or finish == "error":
             unnamed = {"code": 502, "message": "its answer ended in an error"}

@@ -103,9 +103,7 @@ def plan_edit(
     path: str, before: markdown.Document, after: markdown.Document, why: str
 ) -> changes.Change | None:
     """Plan to replace what was read; None when nothing differs."""
-    if after.text == before.text:
-        return None
-    return changes.write(path, after.text, before.text, why)
+    return changes.write(path, after.text, before.text, why) if after.text != before.text else None
 
 
 def with_values(document: markdown.Document, values: Mapping[str, Any]) -> markdown.Document:
@@ -490,6 +488,4 @@ def plan_mapping(
     new = edited_mapping(old, values, remove).source or ""
     if new and old.source is None:
         new = f"# {head}\n{new}"
-    if new == (old.source or ""):
-        return None
-    return changes.write(path, new, old.source, why)
+    return changes.write(path, new, old.source, why) if new != (old.source or "") else None

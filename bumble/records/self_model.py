@@ -84,9 +84,7 @@ def plan_used(
         counts["last"] = base.stamp(at)
         if failed:
             counts["last_failed"] = base.stamp(at)
-    if not values:
-        return None
-    return base.plan_mapping(PATH, old, {"tools": values}, why, head=HEAD)
+    return base.plan_mapping(PATH, old, {"tools": values}, why, head=HEAD) if values else None
 
 
 def _joined(base: fields.Values, current: fields.Values, incoming: fields.Values) -> dict[str, Any]:

@@ -302,8 +302,7 @@ def plan_handover(
     values = {"at": base.stamp(at)} | origin.meta()
     if old is None:
         return changes.write(path, markdown.render(values, text).text, None, why)
-    document = base.with_values(old, values).with_body(text)
-    return base.plan_edit(path, old, document, why)
+    return base.plan_edit(path, old, base.with_values(old, values).with_body(text), why)
 
 
 def view(session: sessions.Session) -> RecordView:

@@ -197,9 +197,7 @@ def _before(session: Session, message_id: str) -> int:
     Otherwise by its place: ids of one millisecond are in no order.
     """
     ids = [message.id for message in session.messages]
-    if message_id in ids:
-        return ids.index(message_id)
-    return sum(id_ < message_id for id_ in ids)
+    return ids.index(message_id) if message_id in ids else sum(id_ < message_id for id_ in ids)
 
 
 def plan_heard(file: MappingFile, session: Session, message_id: str, why: str) -> Change | None:

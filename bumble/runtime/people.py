@@ -111,9 +111,7 @@ def plan_met(
     scores = _after_exchange(runtime, known, at, session)
     why = f"talked with {name}" if record else f"meet {name}"
     change = relationships.plan_met(known, at, why, scores=scores, name=name, met=note)
-    if change is None or record is not None:
-        return change
-    return Change(change.path, why, change.data)
+    return Change(change.path, why, change.data) if change and record is None else change
 
 
 def plan_heard_of(

@@ -321,9 +321,8 @@ def _harmless(value: object) -> object:
 
     Texts of memories are clean by then: this is for all that may ever stand beside them.
     """
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return clean(value)
-    return value
+    is_plain = isinstance(value, str) and not isinstance(value, Markup)
+    return clean(value) if is_plain else value
 
 
 def _timeline(life: Life) -> list[LifeEntry]:

@@ -185,9 +185,8 @@ def _read(place: Path) -> dict[str, Any] | None:
         manifest = json.loads((place / MANIFEST).read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return None  # what has no readable manifest was never sealed: pulling it again mends it
-    if not isinstance(manifest, dict) or manifest.get("schema") != _SCHEMA:
-        return None
-    return manifest
+    is_ours = isinstance(manifest, dict) and manifest.get("schema") == _SCHEMA
+    return manifest if is_ours else None
 
 
 def _stamp(path: Path) -> tuple[int, int]:
