@@ -186,8 +186,7 @@ def check(opened: Opened, report_progress: ProgressCallback) -> Iterator[Finding
     ]
     # by the settings alone: the files that say more may be those that can't be read
     owner = relationships.person_id(opened.identity.owner.name or people.UNNAMED)
-    portraits = kinds.PERSON.paths(entity)
-    sources = Sources(people={owner, *(path.stem for path in portraits)})
+    sources = Sources(people={owner, *(path.stem for path in kinds.PERSON.paths(entity))})
     for number, file in enumerate(record_files):
         yield from _check_file(opened, file, sources)
         report_progress(number + 1, len(record_files))

@@ -138,9 +138,8 @@ def _joined(typed: Sequence[str]) -> list[str]:
     """Put `--kind`, `=` and `belief` together again, which bash takes apart."""
     words: list[str] = []
     for word in typed:
-        if word == "=" and words and words[-1].startswith("--"):
-            continue
-        words.append(word)
+        if not (word == "=" and words and words[-1].startswith("--")):
+            words.append(word)
     return [*words, ""] if typed and typed[-1] == "=" else words
 
 

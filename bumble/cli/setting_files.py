@@ -138,8 +138,7 @@ def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
     plain = layers.left({key: value for key, value in own if key not in aside})
     values: dict[str, Any] = {}
     for layer in now.layers:
-        is_own = layer.name == place.name
-        values = layers.merge(values, plain if is_own else layer.values)
+        values = layers.merge(values, plain if layer.name == place.name else layer.values)
     try:
         schema.build(Config, values)
     except schema.ValueProblem as problem:

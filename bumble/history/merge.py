@@ -242,9 +242,7 @@ def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> merge_texts.Merged
     wanted = rules(read[0].values, read[1].values, read[2].values)
     agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
     merged = merge_texts.merge_lines(agreed[0], agreed[1], agreed[2])
-    if fields.CLASHED in _leaves(wanted):
-        return merged
-    if merged.clean and _has_values(merged.text, wanted):
+    if fields.CLASHED in _leaves(wanted) or (merged.clean and _has_values(merged.text, wanted)):
         return merged
     return merge_texts.Merged(agreed[1], True)
 

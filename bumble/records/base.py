@@ -109,10 +109,8 @@ def plan_edit(
 def with_values(document: markdown.Document, values: Mapping[str, Any]) -> markdown.Document:
     """Return a document with some values of its front matter changed; None takes a key out."""
     for key, value in values.items():
-        if value is None:
-            document = document.without_meta(key)
-        else:
-            document = document.with_meta(key, value=value)
+        gone = value is None
+        document = document.without_meta(key) if gone else document.with_meta(key, value=value)
     return document
 
 

@@ -215,8 +215,7 @@ def load(file: Path) -> sessions.Session:
     Raises:
         RecordInvalidError: If a line is not what it should be.
     """
-    session = base.of_text(read_text(file), file, sessions.parse)
-    return replace(session, id=file.parent.name)
+    return replace(base.of_text(read_text(file), file, sessions.parse), id=file.parent.name)
 
 
 def read_text(file: Path) -> str:

@@ -77,8 +77,7 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     owner_id = owner_among(known_people, entity, identity)
     new_id = owner_id if own_name else relationships.person_id(given)
     person_id = match.id if match else new_id
-    is_owner = person_id == owner_id
-    return Person(person_id, shown, "owner" if is_owner else "person")
+    return Person(person_id, shown, "owner" if person_id == owner_id else "person")
 
 
 def names(runtime: Runtime) -> tuple[str, ...]:

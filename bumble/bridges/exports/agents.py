@@ -160,8 +160,7 @@ def hermes(own: AgentFiles) -> None:
     for name, most, titled, pages in (
         (INDEX, MEMORY_CHARS, True, known), (ABOUT, ABOUT_CHARS, False, own.about())
     ):  # fmt: skip
-        kept = _within(own, pages, most, titled=titled)
-        own.add(f"memories/{name}", SEPARATOR.join(kept))
+        own.add(f"memories/{name}", SEPARATOR.join(_within(own, pages, most, titled=titled)))
     _add_skills(own)
 
 

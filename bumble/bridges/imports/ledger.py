@@ -332,8 +332,7 @@ class ImportReport(Struct):
         if self.persona:
             yield f"  who it is: {', '.join(self.persona)}"
         if self.unchanged or self.same:
-            there = self.unchanged + self.same
-            yield f"  {there:,} already there, unchanged"
+            yield f"  {self.unchanged + self.same:,} already there, unchanged"
         if self.older:
             yield f"  {words.counted(self.older, holds)} older than --from"
         if self.secrets:

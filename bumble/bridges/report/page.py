@@ -321,8 +321,9 @@ def _harmless(value: object) -> object:
 
     Texts of memories are clean by then: this is for all that may ever stand beside them.
     """
-    is_plain = isinstance(value, str) and not isinstance(value, Markup)
-    return clean(value) if is_plain else value
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return clean(value)
+    return value
 
 
 def _timeline(life: Life) -> list[LifeEntry]:
