@@ -49,6 +49,7 @@ MAX_TEXT_CHARS = 400_000  # of one message
 MAX_TRANSCRIPT_BYTES = 48_000_000
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS, MAX_ID_CHARS = 120, 1000, 200
 MAX_SHOWN_CHARS = 60  # of a title in the report
+TOO_LARGE = f"conversations larger than {MAX_TRANSCRIPT_BYTES:,} bytes"
 FORGOTTEN = "conversations of somebody who was forgotten"  # and so unnamed
 CHANGED = "changed"  # when the file of a wording was, which orders them
 ALIKE = 1 / 3  # of a note's words, and it is another's edit
@@ -190,10 +191,6 @@ class Importer:
             why = f"conversations whose file can't be read: {error.problem}"
             return LeftOut(there, why, broken=True)
 
-    def _too_large(self, name: str) -> LeftOut:
-        why = f"conversations larger than {MAX_TRANSCRIPT_BYTES:,} bytes"
-        return LeftOut(name, why, broken=True)
-
     def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> LeftOut | None:
         messages = [self._message(one) for one in placed]
         name = f"{self.form}:{key}"
@@ -219,7 +216,7 @@ class Importer:
         session = sessions.new(session_id, messages[0].at, self.speaker.id, imported=origin)
         change = sessions.plan_start(session, why, messages)
         if len(change.data or b"") > MAX_TRANSCRIPT_BYTES:
-            return self._too_large(title or key)
+            return LeftOut(title or key, TOO_LARGE, broken=True)
         self._there[key] = session_id, self.speaker.id
         self.report.new += 1
         self.report.messages += len(messages)
@@ -305,7 +302,7 @@ class Importer:
         change = sessions.plan_append(session, [*lines, *new], why)
         size = len(session.source.encode("utf-8", "replace")) + len(change.data or b"")
         if new and size > MAX_TRANSCRIPT_BYTES:
-            return self._too_large(session_id)
+            return LeftOut(session_id, TOO_LARGE, broken=True)
         self.report.unchanged += not new
         self.report.grown += bool(new)
         self.report.messages += len(new)
