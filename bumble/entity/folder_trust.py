@@ -258,5 +258,4 @@ def program_warning(place: str, keys: schema.Keys, folder: Path, why: str) -> st
 
 def owners_warning(place: str, keys: schema.Keys) -> str:
     """Say that a setting is nothing for an entity's folder."""
-    key = ".".join(keys)
-    return f"{place}: `{key}` is ignored: only your own config may set it, with --user"
+    return f"{place}: `{'.'.join(keys)}` is ignored: only your own config may set it, with --user"

@@ -190,8 +190,7 @@ def unique(values: Iterable[Any]) -> list[Any]:
 
 def lower_trust(base: Any, current: Any, incoming: Any) -> Any:
     """Take the lower trust: what rests on both is worth no more."""
-    trusts = [trust for trust in (current, incoming) if trust in TRUSTS]
-    return lowest_trust(trusts) or ABSENT
+    return lowest_trust(trust for trust in (current, incoming) if trust in TRUSTS) or ABSENT
 
 
 def shared_audience(base: Any, current: Any, incoming: Any) -> Any:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -82,11 +81,7 @@ def _check(values: Mapping[Any, Any], form: Mapping[str, Any], above: Keys, sour
             _check(value, kind, keys, source)
 
 
-def read(file: Path) -> base.MappingFile:
-    """Read the file; none at all counts as an empty mapping."""
-    return base.read_mapping(file, parse)
-
-
+read = partial(base.read_mapping, parse=parse)
 plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH, head=HEAD)
 
 
