@@ -294,9 +294,7 @@ def commit(
         **data,
         "changes": shown if dry_run else [without_diff(change) for change in shown],
     }
-    lines = [sentence if wanted else unchanged]
-    if wanted and dry_run:
-        lines = described(shown)
+    lines = described(shown) if wanted and dry_run else [sentence if wanted else unchanged]
     output.result(opened.shell, command, answer, lines)
     if wanted and dry_run:
         output.say("Nothing was written: --dry-run.")

@@ -266,9 +266,9 @@ def report(
     target = None if dest == STDOUT else _target(opened, dest)
     if target is not None:
         _check(target, opened.root, force=force)
-    reader = listing.reader(opened)
-    if person is not None:
-        reader = Reader(people.find(opened, person).id)
+    reader = (
+        Reader(people.find(opened, person).id) if person is not None else listing.reader(opened)
+    )
     made = _report(opened, reader)
     text = page.render(made)
     for path in made.life.unread:

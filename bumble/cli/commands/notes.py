@@ -239,9 +239,8 @@ def _change(
 ) -> None:
     why = f"{project.title}: {values.get('status', 'changed')}"
     planned = [projects.plan_edit(project, values, text, why)]
-    sentence = f"Changed the project {project.title}."
-    if values.get("status") == projects.DONE:
-        sentence = f"{project.title} is done."
+    is_done = values.get("status") == projects.DONE
+    sentence = f"{project.title} is done." if is_done else f"Changed the project {project.title}."
     writing.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
 
 
