@@ -19,7 +19,7 @@ from bumble.records import reminders
 from bumble.text import stop_words
 from bumble.text.words import folded
 
-HALF, TENS = 0.5, 20  # "three quarters" is no sum; a one behind twenty is no article
+HALF = 0.5  # "three quarters" is no sum
 NOON = 12  # where hours begin anew
 # Of a part of a day.
 HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "afternoon": [15], "late": [18, 21]}
@@ -27,17 +27,13 @@ LATE = frozenset(("afternoon", "late"))
 LEAST_LETTERS = 4  # of a weekday cut short
 WAKING = 6  # hours before it are of the afternoon, unless it is said
 _WORD = patterns.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_JOINTS = frozenset((*number_words.JOINTS, "och", "en", "i"))
-_ONES = frozenset(("a", "an", "en", "ett"))
-_FILLERS = (
-    _JOINTS
-    | _ONES
-    | frozenset(
-        ["of", "de", "d", "l", "the", "about", "around", "etwa", "circa", "ca", "environ", "unos"]
-    )
-)
+_JOINTS = frozenset((*number_words.JOINTS, "och", "i"))
+_ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
+_FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
 _SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
-_PIECE = patterns.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)?")  # "2h" and "mezz'ora" are two
+_PIECE = patterns.compile(
+    r"[^\W\d_]+(?:-[^\W\d_]+)*|\d+(?:[.,]\d+)?"
+)  # "2h" and "mezz'ora" are two
 
 
 def time_of(
@@ -252,33 +248,30 @@ def _span(said: Sequence[str], language: str, *, alone: bool = False) -> timedel
     """
     hour = values.UNIT_DAYS["hour"]
     units = {**values.calendar_words(language).units, "h": hour, "ч": hour}
-    days, unit, many, word = 0.0, 0.0, 0.0, ""
-    for n, word in enumerate(said):
-        if word == "vingt" and many:  # quatre-vingt-dix
-            many *= TENS
-            continue
-        number, part = number_words.value(word, language), float(clock.PARTS.get(word, 0))
+    runs = {run.start: run for run in number_words.runs(said, language, frozenset(said))}
+    days, unit, many, place = 0.0, 0.0, 0.0, 0
+    while place < len(said):
+        word, run, before = said[place], runs.get(place), said[max(0, place - 1)]
+        part, of = float(clock.PARTS.get(word, 0)), units.get(word, 1.0)
         joined = {one: units.get(word[len(one) :], 1.0) for one in clock.PARTS if one in word[:-1]}
-        half = next((one for one, of in joined.items() if word.startswith(one) and of < 1), "")
-        of = joined[half] if half else units.get(word, 1.0)
-        if of < 1 and not (alone and not (many or half or n)):
-            unit, days = of, days + (many or float(clock.PARTS.get(half, 1))) * of
-            many = 0.0
+        half = next(
+            (one for one, whole in joined.items() if word.startswith(one) and whole < 1), ""
+        )
+        place = run.end if run and not (part or of < 1) else place + 1
+        if (half or of < 1) and not (alone and not (many or half or place > 1)):
+            unit = joined[half] if half else of
+            days, many = days + (many or float(clock.PARTS.get(half, 1))) * unit, 0.0
         elif part and unit:  # an hour and a half
             days += part * unit
-        elif part:  # three quarters, two and a half
-            many = many * part if many and part < HALF else many + part
-        elif word.isdigit() and unit and said[n - 1] == "h":  # 1h30
-            days += int(word) * values.UNIT_DAYS["minute"]
-        elif number is not None and number != 1:
-            many = many or float(number) if word.isdigit() else many + float(number)
-        elif number == 1 or word in _FILLERS:  # "one and a half", "twenty one"
-            is_one = number == 1 or word in _ONES
-            goes_on = said[n + 1 : n + 2] and said[n + 1] in _JOINTS
-            many += is_one and (goes_on or many >= TENS or word.isdigit()) and not unit
-        elif alone:
-            return None
-        else:
+        elif part:  # three quarters; "half a", "a half"
+            many = many * part if many > 1 and part < HALF else part + many * (many > 1)
+        elif run and unit and before == "h":  # 1h30
+            days += float(run.value) * values.UNIT_DAYS["minute"]
+        elif run:
+            many = many or float(run.value)
+        elif word not in _FILLERS or (word in _JOINTS and not (unit or many)):
+            if alone:
+                return None
             break
     return timedelta(days=days) if days and not (alone and many) else None
 

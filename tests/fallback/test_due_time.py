@@ -87,7 +87,7 @@ def test_an_hour_of_the_day_is_no_span(said: str, language: str) -> None:
 
 def test_the_rest_of_a_span_is_read_where_too_little_was_marked() -> None:
     text = "Ricordami fra un'ora e mezza di spegnere il forno"
-    assert due_time.time_of(text, "fra un", "it", TUESDAY) == TUESDAY + timedelta(minutes=90)
+    assert due_time.widened(text, "fra un", "it") == "fra un'ora e mezza"
 
 
 def test_today_in_a_week_is_none_of_both() -> None:
