@@ -5,7 +5,10 @@ Spanish and French from `bench/data/recall`. Each person's or life's messages be
 one folder, once each life alone and once all in one folder, as somebody would have it who speaks
 several languages. Prints recall@1, recall@10, nDCG@10 and MRR of words alone and, with --embedder,
 of all that counts. With --squad, the paragraphs and questions of a file in SQuAD's form instead,
-each article a conversation: ARCD for Arabic, JaQuAD for Japanese, fetched and kept elsewhere.
+each article a conversation: ARCD for Arabic, JaQuAD for Japanese, fetched and kept elsewhere. With
+--madial, the dialogues and memories of a folder of MADial-Bench (`data/ch`, NAACL 2025) in place of
+them: a dialogue up to its test turn is a question, asked by whoever speaks in it; the memories of
+each person lie in a folder of their own, as its makers have them, and those of both in one.
 Run it as `python -m bench.recall_languages`.
 """
 
@@ -14,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +32,7 @@ from bench.recall import WEIGHTS, Question, Scores, mean, open_named, score
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
+from bumble.index.chunks import spoken_name
 from bumble.index.rows import Filter
 from bumble.index.search import opened, search
 from bumble.index.sync import sync
@@ -40,12 +45,14 @@ DATA = Path(__file__).resolve().parent / "data"
 START = datetime(2026, 2, 2, 20, tzinfo=UTC)
 MESSAGES_A_SESSION = 10
 ALL = "all in one folder"
+SAID = re.compile(r'<\w+>:"?(.*?)"?$')  # a line of a dialogue
+RELEVANT = "relevant-id"
 
 
 class Life(Struct, frozen=True):
     """What was said in a language, and what is asked about it."""
 
-    name: str
+    name: str  # of who said it, and who asks
     language: str
     texts: Mapping[str, tuple[int, str]]  # number of the session and text, by number
     questions: Sequence[tuple[str, tuple[str, ...]]]  # text, and numbers of what answers it
@@ -98,6 +105,30 @@ def _squad(file: Path) -> Life:
     )
 
 
+def _dialogues(folder: Path) -> list[Life]:
+    (told,), (asked,) = (list(folder.glob(f"*-{name}.json")) for name in ("memory", "dialogue"))
+    rows = [row for line in told.open(encoding="utf-8") for row in json.loads(line).items()]
+    talks = [json.loads(line) for line in asked.open(encoding="utf-8")]
+    return [
+        Life(
+            f"person-{person}",
+            folder.name,
+            {key: (int(key), row["event"]) for key, row in rows if row["user-id"] == person},
+            [
+                (_until(talk["dialogue"], talk["test-turn"][0]), tuple(map(str, talk[RELEVANT])))
+                for talk in talks
+                if talk["user-id"] == person
+            ],
+        )
+        for person in sorted({row["user-id"] for _, row in rows})
+    ]
+
+
+def _until(lines: Sequence[str], turn: int) -> str:
+    said = (SAID.match(line.strip()) for line in lines[:turn])
+    return "\n".join(line[1] for line in said if line)
+
+
 def write(entity: Entity, life: Life) -> list[Question]:
     """Write a life as transcripts. Returns its questions, with the ids of what answers them."""
     rng, ids = random.Random(life.name), dict[str, str]()
@@ -126,12 +157,17 @@ def measure(some: Iterable[Life], embedder: Embedder | None) -> dict[str, list[S
     scores: dict[str, list[Scores]] = {}
     with tempfile.TemporaryDirectory() as place:
         entity = Entity(Path(place))
-        asked = [question for life in some for question in write(entity, life)]
+        asked = [(life.name, question) for life in some for question in write(entity, life)]
         sync(entity, embedder, name="Ada", zone=UTC)
         with opened(entity) as index:
-            for question in asked:
+            for name, question in asked:
                 hits = search(
-                    index, question.text, embedder, only=Filter(kinds=("message",)), limit=20
+                    index,
+                    question.text,
+                    embedder,
+                    only=Filter(kinds=("message",)),
+                    limit=20,
+                    asker=spoken_name(name),
                 )
                 scores.setdefault(question.category, []).append(
                     score([hit.id for hit in hits], question.evidence)
@@ -145,9 +181,13 @@ def main() -> int:
     parser.add_argument("--embedder", default="none", help="a name of the catalog, or none")
     parser.add_argument("--weights-folder", type=Path, default=WEIGHTS)
     parser.add_argument("--squad", type=Path, metavar="FILE", help="ask these questions instead")
+    parser.add_argument("--madial", type=Path, metavar="DIR", help="or these")
     options = parser.parse_args()
     embedder = open_named(options.embedder, options.weights_folder)
-    everything = [_squad(options.squad)] if options.squad else lives()
+    if options.madial:
+        everything = _dialogues(options.madial)
+    else:
+        everything = [_squad(options.squad)] if options.squad else lives()
     alone: dict[str, list[Scores]] = {}
     for life in everything:
         for language, scores in measure([life], embedder).items():

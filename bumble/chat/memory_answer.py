@@ -18,7 +18,6 @@ from bumble.entity import secrets
 from bumble.errors import UserError
 from bumble.fallback import notices, quotes
 from bumble.guard import corrections, values
-from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.recall import memory_search
 from bumble.records import base, knowledge, session_files
@@ -283,7 +282,7 @@ def _same_later(runtime: Runtime, session: Session, told: Told, message: Message
 def _found(
     runtime: Runtime, session: Session, asked: Message, kind: str = "message"
 ) -> Sequence[Hit]:
-    asker, asking = chunks.spoken_name(asked.speaker), memory_search.last_turn(session)
+    asker, asking = asked.speaker, memory_search.last_turn(session)
     search = memory_search.search_of(runtime, session.people, asker=asker, asking=asking)
     return memory_search.find(
         runtime.memory,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import compress
 from math import log
 from typing import Any
@@ -403,19 +402,17 @@ def is_within(period: Period | None, at: str) -> bool:
 
 
 def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool]:
-    """Say of which chunks the speaker, or one of the people they are about, is asked for."""
-    own = form.is_own(question.text)
+    """Say which chunks are by or about somebody who is asked for.
 
-    @cache
-    def is_named(name: str) -> bool:
-        return late.asked_about(question.text, name)
-
-    def is_asker(name: str) -> bool:
-        return name == question.asker if question.asker else name != question.entity
-
-    return [
-        is_named(str(row[8])) or (own and is_asker(str(row[8])))
-        if row[1] == "message"
-        else any(is_named(spoken_name(person)) for person in unpacked(row[9]))
+    Who speaks of themselves, or names nobody, asks for their own.
+    """
+    people = [
+        {str(row[8])} if row[1] == "message" else {*map(spoken_name, unpacked(row[9]))}
         for row in rows
     ]
+    everyone = set[str]().union(*people)
+    asked_for = {name for name in everyone if late.asked_about(question.text, name)}
+    if not asked_for or form.is_own(question.text):
+        own = {question.asker} if question.asker else everyone - {question.entity}
+        asked_for |= own
+    return [not asked_for.isdisjoint(names) for names in people]

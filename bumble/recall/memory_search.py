@@ -164,7 +164,7 @@ class Search(Struct, frozen=True):
     after: datetime | None = None  # only what is from then or newer
     before: datetime | None = None  # only what is older, or has no time
     period: Period | None = None  # that the question names; None: as it reads
-    asker: str = ""  # who asks, as shown; empty: whoever is not the entity
+    asker: str = ""  # id of who asks; empty: the only reader, else whoever is not the entity
     asking: RerankTurn | None = (
         None  # what asks, where it is said already: it is no answer to itself
     )
@@ -215,6 +215,7 @@ def find(
             left out before the best are taken.
     """
     asked = len(set(stop_words.telling_words(query)))
+    only = search.readers[0] if len(search.readers) == 1 else ""
     period = search.period or period_of(memory, search, query)
     gave_way = cache(lambda: superseded(memory.entity, search.at))
 
@@ -237,7 +238,7 @@ def find(
             sessions=search.sessions,
             outside=search.outside,
             unseen=search.unseen,
-            asker=search.asker,
+            asker=chunks.spoken_name(search.asker or only),
             asking=search.asking,
             factor=emotion_weight.factor(memory.entity, config.memory, search.mood, search.at),
             faded=with_faded,

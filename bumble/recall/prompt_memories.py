@@ -13,7 +13,6 @@ from itertools import takewhile
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.fallback import quotes
-from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm import prompts
 from bumble.llm.protocol import Block
@@ -72,7 +71,7 @@ def blocks(
         at,
         session.id,
         unseen,
-        asker=chunks.spoken_name(session.messages[-1].speaker or session.by),
+        asker=session.messages[-1].speaker or session.by,
         asking=memory_search.last_turn(session),
     )
     book = _book(runtime)

@@ -69,6 +69,22 @@ def test_i_in_a_query_is_whoever_asks(filled: Notes, embedder: HashingEmbedder) 
     assert named(kims) == {"Kim"}
 
 
+def test_who_names_nobody_asks_for_their_own(filled: Notes, embedder: HashingEmbedder) -> None:
+    with opened(filled.entity, filled.at) as index:
+        hits = search(index, "the lantern and the tide", embedder, asker="Kim", limit=50)
+        about_sam = search(index, "Sam and the tide", embedder, asker="Kim", limit=50)
+
+    def whose(hits: list[Hit]) -> set[tuple[str, ...]]:
+        return {
+            (hit.speaker,) if hit.kind == "message" else hit.people
+            for hit in hits
+            if hit.parts.shares["named"]
+        }
+
+    assert whose(hits) == {("Kim",), ("kim",)}
+    assert all("sam" in " ".join(people).lower() for people in whose(about_sam))
+
+
 def test_the_shares_add_up_to_the_order(filled: Notes, embedder: HashingEmbedder) -> None:
     hits = filled.search("the lantern and the tide", embedder, limit=30)
     sums = [sum(hit.parts.shares.values()) for hit in hits]
