@@ -107,6 +107,7 @@ UNREADABLE = "That could not be read. Answer with the JSON of actions and nothin
 CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in several parts."
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
+FENCE = "```"
 CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
@@ -213,7 +214,9 @@ class _Speaker:
         self._take(self.reader.feed(piece))
         said = "".join(self.said[-1:])
         end, far = said[-CIRCLE_CHARS:], said[-CIRCLE_REACH:]
-        if len(end) == CIRCLE_CHARS and far.count(end) >= CIRCLE_TIMES:
+        if len(end) < CIRCLE_CHARS or far.count(end) < CIRCLE_TIMES:
+            return
+        if said.count(FENCE) % 2 == 0:  # tables in code repeat themselves
             raise EnoughError
 
     def _take(self, texts: Sequence[tuple[int, str]]) -> None:
@@ -472,15 +475,16 @@ class _Turn(Struct):
             return "unfinished"
         if not step.calls:
             return self._unworked(step)
-        results = tuple(
+        results = [
             ToolResult(call.id, transcript.result_text(call.name, result.text))
             for call, result in step.pairs
-        )
+        ]
         nudge = self._nudge(step)
         text = "\n\n".join([*(result.text for result in results), nudge])
         # whose model has tools of its own knows what results are for
-        has_news = self.is_over or any(result.failed for result in step.results)
-        return PromptMessage("user", text, bare=nudge if has_news else "", results=results)
+        if self.is_over or any(result.failed for result in step.results):
+            results[-1] = ToolResult(results[-1].id, f"{results[-1].text}\n\n{nudge}")
+        return PromptMessage("user", text, bare="", results=tuple(results))
 
     def _unworked(self, step: LoopStep) -> PromptMessage | Stopped:
         """Return what the model is told after an answer without work."""

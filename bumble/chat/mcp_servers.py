@@ -169,6 +169,8 @@ class ListedTool(Struct, frozen=True):
 
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
 AGAIN_SECONDS = 60.0  # before a server that failed is tried again
+MOST_NAME_CHARS = 64
+_NOT_IN_NAMES = patterns.compile(r"[^A-Za-z0-9_-]")
 TOOL_NAME = patterns.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
 
 Tell = Callable[[str], None]
@@ -324,6 +326,11 @@ def _names(server: Running, text: str) -> bool:
     return any(quotes.is_in(folded(one), folded(text)) for one in named)
 
 
+def _known_as(server_name: str, tool_name: str) -> str:
+    """Return what a model calls a tool: endpoints take letters, digits, `_` and `-`, 64 at most."""
+    return _NOT_IN_NAMES.sub("_", f"{server_name}__{tool_name}")[:MOST_NAME_CHARS]
+
+
 def _chosen(server: Running, listed: Sequence[ListedTool]) -> dict[str, Tool]:
     """Choose which tools of a server are offered: those that the owner lists, or that only look."""
     config: ServerConfig = server.config
@@ -335,5 +342,5 @@ def _chosen(server: Running, listed: Sequence[ListedTool]) -> dict[str, Tool]:
         with suppress(ValueError):  # nobody could fill in what it wants
             schema = closed(tool.schema)
             about = described(tool.description) or "what its name says"
-            chosen[tool.name] = Tool(f"{server.name}.{tool.name}", about, schema)
+            chosen[tool.name] = Tool(_known_as(server.name, tool.name), about, schema)
     return chosen

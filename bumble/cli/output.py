@@ -32,10 +32,17 @@ def _json(data: Any) -> str:
     return escaped(json.dumps(data, ensure_ascii=False, indent=2))
 
 
-def result(shell: Shell, command: str, data: Any, text: str | Iterable[str]) -> None:
-    """Print the result of a command: `data` with --json, else `text`."""
+def result(
+    shell: Shell,
+    command: str,
+    data: Any,
+    text: str | Iterable[str],
+    problem: UserError | None = None,
+) -> None:
+    """Print the result of a command: `data` with --json, else `text`; `problem` cut it short."""
     if shell.json:
-        _print(_json(envelope(shell, command, data)))
+        told = {"error": _told(problem)} if problem else {}
+        _print(_json(envelope(shell, command, data) | told))
         return
     lines = [text] if isinstance(text, str) else list(text)
     if lines:
@@ -51,6 +58,11 @@ def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
         "data": data,
         "warnings": shell.warnings,
     }
+
+
+def _told(problem: UserError) -> dict[str, Any]:
+    kind, message = type(problem).__name__, str(problem)
+    return {"kind": kind, "exit_code": problem.exit_code, "message": message}
 
 
 def error(shell: Shell, message: str, *, kind: str, code: int) -> None:

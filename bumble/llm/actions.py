@@ -184,6 +184,7 @@ def _without_quotes(text: re.Match[str]) -> str:
 
 
 NO_RESULT = "(it did not run)"
+SILENCE = "…"  # where the entity ended a turn without a word
 
 
 def declared(tools: Sequence[Tool]) -> list[dict[str, Any]]:
@@ -205,8 +206,7 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
     """Write messages with their calls and results.
 
     Each call is followed by its result, as endpoints insist. Some of them take no word of the user
-    right after one: where a person goes on, what was said beside the calls stands between. What is
-    told where nothing was said goes behind the last result.
+    right after one: what was said beside the calls stands between, or that nothing was.
     """
     written: list[dict[str, Any]] = []
     waiting: dict[str, str] = {}  # calls without a result so far: own id to the one that was sent
@@ -224,12 +224,10 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
             text = "\n\n".join([*loose, *([text] if text else [])])
         _end(written, waiting)
         if called and one.results and written[-1]["role"] == "tool":
-            if text and "content" in called:
-                written.append({"role": "assistant", "content": called.pop("content")})
-            elif text:
-                written[-1]["content"] += f"\n\n{text}"
-            if not text or written[-1]["role"] == "tool":
+            if not text:
                 continue
+            between = called.pop("content", SILENCE)
+            written.append({"role": "assistant", "content": between})
         message: dict[str, Any] = {"role": one.role}
         if text or not one.calls:
             message["content"] = text

@@ -471,6 +471,11 @@ def _covered(session: sessions.Session, kind: str) -> set[str]:
     return {one.id for each in records for one in transcript.covered_messages(session, each)}
 
 
+def _is_clearable(message: sessions.Message) -> bool:
+    """Whether a message is a tool's result that its note would be shorter than."""
+    return message.role == "tool" and len(message.text) > transcript.NOTE_CHARS
+
+
 def prune(
     runtime: Runtime, session: sessions.Session, *, protect: int
 ) -> sessions.Compaction | None:
@@ -482,7 +487,7 @@ def prune(
     ends = (*stored[:head], *stored[max(head, len(stored) - protect) :])
     newest = results[max(0, len(results) - KEPT_TOOL_RESULTS) :]
     kept = {message.id for message in (*ends, *newest)} | _covered(session, "prune")
-    old = [result for result in results if result.id not in kept]
+    old = [one for one in results if one.id not in kept and _is_clearable(one)]
     return _record(runtime, "prune", (old[0], old[-1])) if old else None
 
 
@@ -492,7 +497,7 @@ def prune_batch(runtime: Runtime, session: sessions.Session) -> sessions.Compact
     if pruning is None:
         return None
     about = transcript.covered_messages(session, pruning)
-    return pruning if sum(message.role == "tool" for message in about) >= CLEAR_BATCH else None
+    return pruning if sum(_is_clearable(message) for message in about) >= CLEAR_BATCH else None
 
 
 def cut_long(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:

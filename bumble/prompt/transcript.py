@@ -23,6 +23,7 @@ from bumble.text.words import one_line
 CLEARED = "[Old tool output cleared to save context space]"
 SPEAKS_FIRST = "[Nobody has said anything yet]"
 QUERY_TOKENS = 40  # of what a call was given, in the note that its result was cleared
+NOTE_CHARS = 280  # that such a note takes at most
 CUT_SHARE = 0.6  # of a message that is cut, its beginning; the rest is its end
 
 
@@ -193,7 +194,12 @@ def render(
 
 
 def _render_cleared(message: sessions.Message, call: sessions.ToolCall | None) -> PromptMessage:
-    """Render a tool's result as the note that it was cleared: of which call, and its reference."""
+    """Render a tool's result as the note that it was cleared: of which call, and its reference.
+
+    One that is no longer than such notes get stays.
+    """
+    if len(message.text) <= NOTE_CHARS:
+        return _result(message, message.text)
     tool = str(message.extra.get("tool", "tool"))
     given = (
         ", ".join(f'"{one_line(str(value))}"' for value in call.arguments.values()) if call else ""

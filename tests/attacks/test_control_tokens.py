@@ -117,7 +117,7 @@ def odd_model(path: Path) -> EmbeddedModel:
 
 
 def test_a_vocabulary_tells_its_own_control_tokens(tmp_path: Path) -> None:
-    weights = tmp_path / "odd.gguf"
+    weights = tmp_path / "odd__gguf"
     weights.write_bytes(head(VOCABULARY, "@@user\n\n{{ text }}"))
     assert gguf.head(weights).control_tokens == {"{{stop}}", "@@", "<|im_end|>"}
     said = "a{{stop}}{{stop}} @@@ <b>\n\n<|im_end|>"
@@ -128,7 +128,7 @@ def test_a_vocabulary_tells_its_own_control_tokens(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 3, 24, 60, 200])
 def test_a_vocabulary_that_is_damaged_lets_nothing_through(tmp_path: Path, size: int) -> None:
-    weights = tmp_path / "odd.gguf"
+    weights = tmp_path / "odd__gguf"
     weights.write_bytes(head(VOCABULARY, "@@")[:size])
     with pytest.raises(WeightsMissingError, match="damaged"):
         odd_model(weights).request_bytes(Request([PromptMessage("user", "Hi")]))

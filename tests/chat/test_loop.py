@@ -127,7 +127,8 @@ def test_a_model_with_tools_of_its_own_gets_results_and_no_word_about_them() -> 
         _, model = run([Reply(recall("Biscuit")), Reply(say("A dog."))], Person(result))
         last = model.requests[1].messages[-1]
         assert [result.text in each.text for each in last.results] == [True]
-        assert bool(last.text) == is_told
+        assert ("These are the results" in last.results[0].text) == is_told
+        assert not last.text
         assert "Hello" in last.content
 
 
@@ -250,6 +251,12 @@ def test_an_answer_that_goes_round_in_circles_is_ended() -> None:
     assert done.said.startswith("Oh Sam! I am here for you")
     assert done.said.count("whatever happens") <= loop.CIRCLE_TIMES + 1
     assert len(model.requests) == 1
+
+
+def test_a_table_in_code_repeats_itself_and_is_whole() -> None:
+    table = "```rust\n[\n" + ("    " + "0x00, " * 16 + "\n") * 16 + "]\n```\nPut your values in."
+    done, _ = run([Reply(say(table))], Person())
+    assert (done.stopped, done.said) == ("done", table)
 
 
 def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new() -> None:

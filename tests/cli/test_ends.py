@@ -73,6 +73,8 @@ def test_what_was_done_before_the_model_failed_is_kept_and_the_failure_is_told(r
     ran = asked(run)  # the script has no answer left
     assert (ran.code, ran.data["stopped"]) == (21, "failed")
     assert "no answer left" in ran.data["why"]
+    assert ran.json["error"]["exit_code"] == 21
+    assert "no answer left" in ran.json["error"]["message"]
     assert "stopped: the answer broke off" in ran.err
     assert "Sam has a cat." in run.text("knowledge.md")
     script(run, act("say", text="It is written down."), WANTS_MORE | {"always": False, "json": {

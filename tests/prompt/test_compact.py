@@ -226,7 +226,7 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
         said(1, "Hello.", "assistant"),
         said(2, long),
         said(3, "", "assistant", tool_calls=(call,)),
-        said(4, "Bees were mentioned in May.", "tool", tool_call_id="c1"),
+        said(4, "Bees were mentioned in May. " * 20, "tool", tool_call_id="c1"),
         *[said(5 + n, "yes", "user" if n % 2 else "assistant") for n in range(20)],
     ]
     runtime = small(newborn)
@@ -244,7 +244,7 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
     shown = "\n".join(part.message.content for part in transcript.shown(made.session))
     assert "Bees were mentioned" not in shown
     assert transcript.CLEARED in shown
-    for text in (long, "Bees were mentioned in May."):
+    for text in (long, "Bees were mentioned in May. " * 20):
         name = session_files.reference(text)
         assert name in shown
         assert whole_record.original(newborn, name, made.session) == text
@@ -264,7 +264,7 @@ def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
             session,
             [
                 said(at, "", "assistant", tool_calls=(call,)),
-                said(at + 1, f"result {n}", "tool", tool_call_id=call.id),
+                said(at + 1, f"result {n} " * 40, "tool", tool_call_id=call.id),
             ],
         )
         batch = compact.prune_batch(runtime, session)

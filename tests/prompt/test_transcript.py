@@ -114,7 +114,7 @@ def test_the_results_of_a_call_that_is_not_shown_are_not_shown_either(plain: boo
     call = ToolCall("call_1", "recall", {"query": "Biscuit"})
     hidden = [
         message(1, "assistant", "", (call,), example=False),
-        replace(message(2, "tool", "A dog."), tool_call_id=call.id),
+        replace(message(2, "tool", "A dog. " * 50), tool_call_id=call.id),
         message(3, "assistant", "I can't say.", example=False),
     ]
     stored = [message(0, "user", "Who is Biscuit?"), *hidden, message(4, "user", "Hm.")]
@@ -142,9 +142,11 @@ def test_what_stands_for_a_cleared_result_names_the_tool_and_what_it_was_asked()
         ToolCall("call_2", "write_file", {"path": "a.md", "content": "word " * 500}),
     ]
     results = [
-        replace(message(2, "tool", "A dog."), tool_call_id="call_1"),
+        replace(message(2, "tool", "A dog. " * 50), tool_call_id="call_1"),
         replace(
-            message(3, "tool", "Written."), tool_call_id="call_2", extra={"tool": "write_file"}
+            message(3, "tool", "Written. " * 50),
+            tool_call_id="call_2",
+            extra={"tool": "write_file"},
         ),
     ]
     stored = [message(0, "user", "Well?"), message(1, "assistant", "", tuple(calls)), *results]

@@ -221,9 +221,8 @@ def answer(
     say = (lambda _: None) if shell.json else output.Speech(talk.opened.identity.name)
     turn = turn_view.answer(talk, message, say, typed=typed)
     if shell.json:
-        output.result(
-            shell, "chat", turn_view.data(turn) | {"pending": conversation.pending(talk)}, ""
-        )
+        data = turn_view.data(turn) | {"pending": conversation.pending(talk)}
+        output.result(shell, "chat", data, "", turn.outcome.problem)
     shell.stops.obey()
     turn_view.finish(talk, turn, message.wishes, usage=usage, debug_prefix=debug_prefix)
     if turn.outcome.stopped == "interrupted":

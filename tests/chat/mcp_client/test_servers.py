@@ -66,24 +66,24 @@ def test_tools_are_those_that_only_look_unless_the_owner_lists_them(
     start: Start, said: list[str], weather: ServerConfig
 ) -> None:
     servers = start({"weather": weather})
-    assert names(servers) == ["weather.forecast", "weather.poem"]
+    assert names(servers) == ["weather__forecast", "weather__poem"]
     listed = ServerConfig(weather.command, ("PYTHONPATH",), tools=("flood_town", "gone"))
     servers = start({"weather": listed})
-    assert names(servers) == ["weather.flood_town"]
+    assert names(servers) == ["weather__flood_town"]
     assert said == ["the MCP server weather has no such tool as gone"]
-    assert servers.call("weather.flood_town", {"town": "Rome"}).text == "Rome is under water"
-    assert servers.call("weather.forecast", {"city": "Rome"}).failed
+    assert servers.call("weather__flood_town", {"town": "Rome"}).text == "Rome is under water"
+    assert servers.call("weather__forecast", {"city": "Rome"}).failed
 
 
 def test_what_a_server_answers_is_text_and_what_it_refuses_a_failure(start: Start) -> None:
     servers = start({"weather": SDK})
     servers.offered("so?")
-    assert servers.call("weather.forecast", {"city": "Rome", "unit": "F"}).text == (
+    assert servers.call("weather__forecast", {"city": "Rome", "unit": "F"}).text == (
         "Rome: rain for 1 days, 9 F"
     )
-    refused = servers.call("weather.forecast", {"town": 7})
+    refused = servers.call("weather__forecast", {"town": 7})
     assert refused.failed and "city" in refused.text
-    assert not servers.call("weather.forecast", {"city": "Rome"}).failed, "it is still there"
+    assert not servers.call("weather__forecast", {"city": "Rome"}).failed, "it is still there"
 
 
 BAD = {
@@ -100,10 +100,10 @@ def test_a_bad_server_is_a_sentence_and_the_others_are_there(
 ) -> None:
     bad = {way: hostile(way, 1.0 if way == "silent" else 30.0) for way in BAD}
     servers = start({**bad, "weather": weather})
-    assert "weather.forecast" in names(servers)
+    assert "weather__forecast" in names(servers)
     assert sorted(said) == [f"the MCP server {way} {BAD[way]}" for way in sorted(BAD)]
     began = time.monotonic()
-    assert "weather.forecast" in names(servers)
+    assert "weather__forecast" in names(servers)
     assert time.monotonic() - began < 1, "they are not tried again at once"
     assert len(said) == len(BAD)
 
@@ -119,9 +119,9 @@ def test_a_bad_server_is_a_sentence_and_the_others_are_there(
 def test_a_call_that_goes_wrong_is_a_failed_result(start: Start, tool: str, sentence: str) -> None:
     servers = start({"odd": hostile("odd", 2.0 if tool == "hang" else 30.0)})
     servers.offered("so?")
-    result = servers.call(f"odd.{tool}", {})
+    result = servers.call(f"odd__{tool}", {})
     assert (result.failed, result.text) == (True, f"failed: odd {sentence}")
-    assert servers.call(f"odd.{tool}", {}).text == f"failed: odd.{tool} is not there any more"
+    assert servers.call(f"odd__{tool}", {}).text == f"failed: odd__{tool} is not there any more"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Unix lists them")

@@ -21,17 +21,20 @@ def test_the_whole_text_comes_back_byte_for_byte(run: Run) -> None:
     assert looking.truths(run) == before
 
 
+TOLD = "green tea in the tin " * 20  # more than a note takes
+
+
 def test_what_was_cleared_from_the_prompt_can_be_read_whole(run: Run) -> None:
-    lines = [("sam", "Hi"), ("ada", "Hello"), ("sam", "Tea?"), ("tool", "green tea in the tin")]
+    lines = [("sam", "Hi"), ("ada", "Hello"), ("sam", "Tea?"), ("tool", TOLD)]
     lines += [("tool", f"result {n}") for n in range(4)]
     chatting.talk(run, [*lines, *[("sam", "yes"), ("ada", "yes")] * 10])
     run.ok("compact", "--prune-only")
     run.environ["BUMBLE_LLM_ABILITIES_TALK"] = "{any: write}"  # what is short has no results
     shown = run.ok("context", "prompt").out
-    name = session_files.reference("green tea in the tin")
+    name = session_files.reference(TOLD)
     assert "green tea" not in shown
     assert f'{transcript.CLEARED} recall "tea", ref {name}' in shown
-    assert run.ok("expand", name).out == "green tea in the tin\n"
+    assert run.ok("expand", name).out == f"{TOLD}\n"
 
 
 def test_a_memory_that_a_prompt_shows_cut_can_be_read_whole(run: Run) -> None:

@@ -27,7 +27,7 @@ def messages(full: Run, role: str) -> list[Message]:
 
 def test_the_entity_uses_a_tool_of_another_program(full: Run) -> None:
     list_servers(full, {"weather": good()})
-    script(full, act("weather.forecast", city="Rome", days=2), act("say", text="Rain in Rome."))
+    script(full, act("weather__forecast", city="Rome", days=2), act("say", text="Rain in Rome."))
     ran = full.ok("chat", "Please ask weather about Rome.")
     assert "Rain in Rome." in ran.out
     (result,) = messages(full, "tool")
@@ -57,7 +57,7 @@ def test_guests_and_what_lies_in_the_folder_start_nothing(full: Run) -> None:
 def test_an_interrupt_ends_the_talk_and_every_server(full: Run) -> None:
     marker = full.entity.root.parent / "gone"
     list_servers(full, {"odd": {"command": bad("odd", marker), "timeout_seconds": 60}})
-    script(full, act("odd.hang"), act("say", text="Never said."))
+    script(full, act("odd__hang"), act("say", text="Never said."))
     command = [sys.executable, "-P", "-m", "bumble", "-e", str(full.entity.root), "chat"]
     with subprocess.Popen([*command, "Please ask odd."], env=full.environ) as talk:
         for _ in range(600):
@@ -73,7 +73,7 @@ def test_an_interrupt_ends_the_talk_and_every_server(full: Run) -> None:
 
 def test_a_secret_goes_to_no_other_program(full: Run) -> None:
     list_servers(full, {"weather": good()})
-    script(full, act("weather.forecast", city="my password is hunter2!x"), act("say", text="No."))
+    script(full, act("weather__forecast", city="my password is hunter2!x"), act("say", text="No."))
     full.ok("chat", "Please ask weather.")
     (result,) = messages(full, "tool")
     assert result.text.startswith("failed:")
