@@ -15,6 +15,7 @@ from pydantic import Field
 
 from bumble.bridges.exports.memories import quotation
 from bumble.entity import secrets
+from bumble.entity.changes import Change
 from bumble.errors import (
     RecordInvalidError,
     RecordMissingError,
@@ -224,28 +225,33 @@ class Desk(Struct, frozen=True):
     def remember(self, text: NoteText, title: NoteTitle = "") -> dict[str, Any]:
         """Leave a note with the entity. It stays a quotation until its owner says it is so."""
         _check(text, title)
-        book = knowledge.read(self.runtime.entity.knowledge)
         # named for the reader: a number would tell of a section of that title that isn't theirs
         head = f"{shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)} ({self.reader.name})"
-        own = (part for part in book.sections if part.provenance == self._origin())
-        same = next((part for part in own if part.text == text.strip()), None)
-        if same is not None:
-            return {"changed": False, "id": same.title, "trust": TRUST}
-        notes = [part.source for part in book.sections if part.provenance.by == BY]
-        if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
-            raise RefusedError(
-                f"{knowledge.PATH}: the notes of other programs would fill "
-                f"{MAX_NOTES_BYTES:,} bytes\n"
-                "Its owner makes room with `bumble knowledge remove`, or makes them their own."
-            )
-        name = _free_title(book, head)
         why = f"for another program: {shorten(one_line(text), 50)}"
-        change = knowledge.plan_set(
-            book, name, text, why, by_entity=True, provenance=self._origin()
-        )
-        if change is not None:
-            self.runtime.apply_one("mcp remember", change)
-        return {"changed": change is not None, "id": name, "trust": TRUST}
+        name = head
+
+        def plan() -> Change | None:
+            nonlocal name
+            book = knowledge.read(self.runtime.entity.knowledge)
+            own = (part for part in book.sections if part.provenance == self._origin())
+            same = next((part for part in own if part.text == text.strip()), None)
+            if same is not None:
+                name = same.title
+                return None
+            notes = [part.source for part in book.sections if part.provenance.by == BY]
+            if sum(len(note.encode()) for note in (*notes, text)) > MAX_NOTES_BYTES:
+                raise RefusedError(
+                    f"{knowledge.PATH}: the notes of other programs would fill "
+                    f"{MAX_NOTES_BYTES:,} bytes\n"
+                    "Its owner makes room with `bumble knowledge remove`, or makes them their own."
+                )
+            name = _free_title(book, head)
+            return knowledge.plan_set(
+                book, name, text, why, by_entity=True, provenance=self._origin()
+            )
+
+        changed = self.runtime.apply_one("mcp remember", plan)
+        return {"changed": changed, "id": name, "trust": TRUST}
 
     def remind(self, text: ReminderText, at: ReminderTime) -> dict[str, Any]:
         """Have something said in the next talk after a time."""
@@ -260,9 +266,8 @@ class Desk(Struct, frozen=True):
             deliver=reminders.SESSION,
             provenance=self._origin(),
         )
-        self.runtime.apply_one(
-            "mcp remind", reminders.REMINDER.plan_new(reminder, shorten(one_line(text), 50))
-        )
+        why = shorten(one_line(text), 50)
+        self.runtime.apply_one("mcp remind", lambda: reminders.REMINDER.plan_new(reminder, why))
         return {"changed": True, "id": reminder.id, "at": base.stamp(due), "trust": TRUST}
 
     def _moment(self, text: str) -> datetime:

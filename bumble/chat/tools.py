@@ -410,8 +410,9 @@ def _read_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 def _write_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
     path, text = arguments["path"], arguments["text"]
-    change = workspace.plan_write(context.entity, path, text, context.provenance)
-    context.runtime.apply_one(context.purpose, change)  # at once: the next tool may need it
+    written = (context.entity, path, text, context.provenance)
+    # at once: the next tool may need it
+    context.runtime.apply_one(context.purpose, lambda: workspace.plan_write(*written))
     return Result(f"written: workspace/{path}")
 
 

@@ -334,7 +334,7 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
         trusted = settings.load(root / folder.ENTITY_FILE, shell.user_file, shell.environ).trusted
     place = git.at(root, trusted=trusted)
     if place is not None:
-        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        with changes.held(root, timeout_seconds=timeout_seconds):
             settled = git_operations.settle(root, place)
         if settled.sentence:
             output.warn(shell, settled.sentence)

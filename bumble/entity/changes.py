@@ -7,8 +7,9 @@ makes of the record's two files, `companions` says. Knows nothing of what the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ __all__ = [
     "adopt",
     "apply",
     "delete",
+    "held",
     "history_path",
     "leftovers",
     "lock_path",
@@ -132,7 +134,7 @@ def apply(
     if not change_set:
         return []
     disk.enclose(root)
-    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with held(root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
         if history is not None:
             history.settle()
@@ -179,7 +181,7 @@ def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS
     disk.enclose(root)
     if not write_ahead.leftovers(root).own:
         return []
-    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with held(root, timeout_seconds=timeout_seconds):
         return write_ahead.recover(root)
 
 
@@ -191,7 +193,7 @@ def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) 
         UnsafePathError: If it names a file that no change set may write.
     """
     disk.enclose(root)
-    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with held(root, timeout_seconds=timeout_seconds):
         write_ahead.adopt(root)
         write_ahead.recover(root)
 
@@ -201,13 +203,36 @@ def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) 
     disk.enclose(root)
     if not write_ahead.stray_files(root):
         return []
-    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with held(root, timeout_seconds=timeout_seconds):
         return write_ahead.sweep(root)
 
 
 def lock_path(root: Path) -> Path:
     """Return the file whose lock a writer holds."""
     return root / ".bumble" / "lock"
+
+
+_HELD = ContextVar("_HELD", default=frozenset[Path]())
+
+
+@contextmanager
+def held(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> Iterator[None]:
+    """Hold the entity's lock, so that what is read within is so still when it is written.
+
+    Whoever holds it may take it again.
+
+    Raises:
+        LockedError: If another process writes for longer than the timeout.
+    """
+    if root in _HELD.get():
+        yield
+        return
+    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        token = _HELD.set(_HELD.get() | {root})
+        try:
+            yield
+        finally:
+            _HELD.reset(token)
 
 
 class _Draft(Struct):

@@ -127,7 +127,7 @@ def catch_up(
     made = history(root, policy)
     if made is None or not notes(root):
         return Waiting()
-    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with changes.held(root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
         made.settle()
         return made.catch_up(turns=turns)
@@ -152,7 +152,7 @@ def keep_edits(
     made = history(root, policy)
     if made is None or not made.commits:
         return ""
-    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with changes.held(root, timeout_seconds=timeout_seconds):
         made.settle()
         return made.keep_edits(readable)
 
@@ -161,8 +161,7 @@ def keep(root: Path, change_set: changes.ChangeSet, policy: CommitPolicy) -> Non
     """Commit the files of a change set that is written already: those of a new entity."""
     made = history(root, policy)
     if made is not None and made.commits:
-        wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS
-        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=wait):
+        with changes.held(root):
             made.adopt(change_set)
 
 
@@ -201,9 +200,7 @@ def foreign_notes(root: Path) -> list[Path]:
 
 def adopt_notes(root: Path) -> None:
     """Make our own what another installation noted, at the owner's word; drop what is no note."""
-    with disk.lock(
-        changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
-    ):
+    with changes.held(root):
         for file in foreign_notes(root):
             note = _read_note(file, adopts=True)
             if note is None:
@@ -221,9 +218,7 @@ def reword_notes(root: Path, tells: Callable[[str], bool]) -> None:
     """
     if not notes(root):
         return
-    with disk.lock(
-        changes.lock_path(root), place=root, timeout_seconds=changes.DEFAULT_LOCK_TIMEOUT_SECONDS
-    ):
+    with changes.held(root):
         for note in notes(root):
             if any(map(tells, (note.title, *note.body))):
                 plain = f"{note.cycle}: words that were forgotten"

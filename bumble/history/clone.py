@@ -86,7 +86,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         if merge.what == git_operations.CONCLUDE
     }
     if may_write and (begun or unmerged(place)):
-        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        with changes.held(root, timeout_seconds=timeout_seconds):
             settled = _go_on(root, place, policy, begun)
     planned = [
         change

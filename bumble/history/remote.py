@@ -141,7 +141,7 @@ def merge(
         return Merging(0, clone.Mended())
     before = place.call("rev-parse", "HEAD").text.strip()
     _check_brought(root, place, target)
-    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with changes.held(root, timeout_seconds=timeout_seconds):
         git_operations.settle(root, place)
         try:
             with git_operations.noted(root, commits.merging(place, target.tracking)):
@@ -168,7 +168,7 @@ def _go_on(
     advice = f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
     if under_way != "a merge":
         raise SyncError(root, f"{under_way} is under way", advice)
-    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+    with changes.held(root, timeout_seconds=timeout_seconds):
         if why := commits.conclude(place, policy):
             raise SyncError(root, why, advice)
 

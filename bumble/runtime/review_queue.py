@@ -31,7 +31,6 @@ from msgspec.structs import replace
 from bumble.entity import changes, commits, companions, review_branch, secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import ChangeUnfinishedError, UserError
-from bumble.files import disk
 from bumble.files.git import Git
 from bumble.records import base, jsonl, kinds, sessions, state
 from bumble.text import markdown
@@ -108,7 +107,7 @@ def _begin(
 def sweep(root: Path, *, timeout_seconds: float) -> None:
     """Take away the branches that nothing speaks of, decided or of a killed process."""
     if stray(root):
-        with disk.lock(changes.lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        with changes.held(root, timeout_seconds=timeout_seconds):
             review_branch.drop(root, stray(root))
 
 

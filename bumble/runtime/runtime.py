@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
 
-from bumble.entity import commits, review_branch
+from bumble.entity import changes, commits, review_branch
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
@@ -141,15 +141,25 @@ class Runtime(Struct, frozen=True):
         write = review_queue.propose if self.holds_back(cleared) else commits.apply
         return write(self.entity.root, cleared, policy, timeout_seconds=timeout)
 
-    def apply_one(self, title: str, change: Change) -> None:
-        """Write one change, whose reason ends the title; see `apply`.
+    def apply_one(self, title: str, plan: Plan) -> bool:
+        """Plan one change while nobody else writes, and write it; its reason ends the title.
+
+        Returns:
+            Whether there was anything to write.
 
         Raises:
             RefusedError: If nothing may be written.
+            UserError: As `apply` does.
         """
         if not self.writes:
             raise RefusedError("nothing may be written now")
-        self.apply(ChangeSet(f"{title}: {change.why}", (change,)))
+        root, timeout = self.entity.root, self.config.limits.lock_timeout_seconds
+        with changes.held(root, timeout_seconds=timeout):
+            changes.recover(root)
+            change = plan()
+            if change is not None:
+                self.apply(ChangeSet(f"{title}: {change.why}", (change,)))
+        return change is not None
 
     def holds_back(self, change_set: ChangeSet) -> bool:
         """Whether a change set waits for the owner's word, instead of being written."""

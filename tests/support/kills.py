@@ -47,6 +47,11 @@ def every_call(act: Callable[[int, bool], None]) -> Iterator[list[int]]:
 
 def in_child(work: Callable[[], None]) -> int:
     """Run something in a forked process and return how it ended."""
+    return ended(started(work))
+
+
+def started(work: Callable[[], object]) -> int:
+    """Begin something in a forked process and return its id."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -55,5 +60,10 @@ def in_child(work: Callable[[], None]) -> int:
             os._exit(0)
         except BaseException:
             os._exit(1)
+    return child
+
+
+def ended(child: int) -> int:
+    """Wait for a forked process and return how it ended."""
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)

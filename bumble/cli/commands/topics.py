@@ -253,17 +253,17 @@ def deep_recall(
         # who may not write there is answered by an index of their own
         runtime = replace(made, memory=people.memory_of(opened, weights.embedder(opened)))
         asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
-        change = asked.plan() if os.access(opened.root, os.W_OK) else None
-        if change is not None and not dry_run:
-            runtime.apply_one("deep-recall", change)
-        shown = writing.shown_change(opened, change) if change is not None and dry_run else None
+        keeps = os.access(opened.root, os.W_OK)
+        planned = asked.plan() if keeps and dry_run else None
+        shown = writing.shown_change(opened, planned) if planned else None
+        kept = keeps and not dry_run and runtime.apply_one("deep-recall", asked.plan)
         limits = asdict(runtime.config.recall.deep)
         data = {
             **deep.data(asked.recollection),
             "found": not asked.recollection.is_miss,
             "cached": asked.cached,
             "limits": {name: limits[name] for name in _LIMITS},
-            "question_kept": change is not None and not dry_run and asked.recollection.is_miss,
+            "question_kept": kept and asked.recollection.is_miss,
             "change": shown,
         }
         lines = list(_deep_recall_lines(asked))

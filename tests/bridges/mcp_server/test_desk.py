@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import random
+import time
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -22,10 +24,11 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
+from bumble.files import disk
 from bumble.records import beliefs, episodes, knowledge, relationships, reminders
 from bumble.records.base import Provenance
 from bumble.runtime import people
-from tests.support import exports
+from tests.support import exports, kills
 from tests.support.running import NOON, Run
 
 
@@ -113,6 +116,18 @@ def test_a_note_is_quoted_and_replaces_nothing(full: Run) -> None:
     assert "> Sam has a dog" in owner.knowledge_page()
     assert "dog" not in desk(full, "Bo").knowledge_page()
     assert "dog" not in owner.being()
+
+
+@kills.forks
+def test_notes_that_two_programs_leave_at_once_are_both_kept(full: Run) -> None:
+    root, clients = full.entity.root, [desk(full), desk(full)]
+    with disk.lock(changes.lock_path(root), place=root, timeout_seconds=1):
+        notes = [(one, f"note {number}") for number, one in enumerate(clients)]
+        children = [kills.started(partial(one.remember, text)) for one, text in notes]
+        time.sleep(0.5)  # what they read before they hold the lock, they have read by now
+    assert [kills.ended(child) for child in children] == [0, 0]
+    kept = {section.text for section in knowledge.read(full.entity.knowledge).sections}
+    assert {"note 0", "note 1"} <= kept
 
 
 def test_what_is_no_note_is_refused(full: Run) -> None:
