@@ -187,8 +187,9 @@ def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[sessio
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in step.pairs:
-            told = {"tool": call.name, **({"origin": result.trust} if result.trust else {})}
-            add("tool", result.text, tool_call_id=call.id, trust="tool", extra=told)
+            trust = result.trust or "entity"
+            told = {"tool": call.name}
+            add("tool", result.text, tool_call_id=call.id, trust=trust, extra=told)
     return new
 
 

@@ -40,6 +40,7 @@ from bumble.runtime.runtime import OutsideTools, Plan, Result, Runtime
 from bumble.text import moments, schema, stop_words, tokens, words
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
+MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 
@@ -116,10 +117,12 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
             secrets.refuse(*(str(value) for value in arguments.values()))
         if outside:
             answer = outside.call(name, arguments)
-            result = replace(answer, text=answer.text or "it gave nothing")
+            result = replace(answer, text=answer.text or "it gave nothing", trust="tool")
         else:
             result = WORK[name].run(dict(arguments), context)
-        context.read.update({tier_of(name, result.trust)} - {""})
+            lowest = () if WORK[name].own else ("tool",)
+            result = replace(result, trust=provenance.lowest_untrusted((result.trust, *lowest)))
+        context.read.update({result.trust} - {""})
         return result
     except (UserError, ValueError) as error:
         return Result(f"failed: {error}", failed=True)
@@ -162,8 +165,11 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     sources = verifier.ClaimSources(known=tuple(context.said), names=tuple(context.known))
     if not context.read or verifier.was_said("\n".join(texts), sources):
         return
+    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    unsaid = [line for line in lines if not verifier.was_said(line, sources)] or lines
+    named = "; ".join(f'"{words.shorten(line, UNSAID_CHARS)}"' for line in unsaid[:MOST_UNSAID])
     raise RefusedError(
-        "that was only read, and nobody here said so; "
+        f"nobody here said {named}, and something was read that is not theirs; "
         "write down what the person tells you, in their words"
     )
 
@@ -429,8 +435,8 @@ class ToolWork(Struct, frozen=True):
     only_reads: bool = False  # nothing moves, so that several may run at once
     searches: bool = False  # the model is reminded of what it has looked for by it
     keeps: bool = False  # its arguments become memory: no secret may stand in them
-    # What it gives is the entity's own, each with its tier. What any other gives is from outside;
-    # so is what was cut, for it may be what a tool gave.
+    # What it gives is the entity's own, each with its tier, or only says what was done. What any
+    # other gives is from outside; so is what was cut, for it may be what a tool gave.
     own: bool = False
 
 
@@ -449,9 +455,9 @@ WORK: Mapping[str, ToolWork] = {
     "list_skills": ToolWork(_list_skills, only_reads=True, searches=True, own=True),
     "read_skill": ToolWork(_read_skill, only_reads=True, own=True),
     "update_skill": ToolWork(_update_skill, keeps=True, own=True),
-    "list_files": ToolWork(_list_files, only_reads=True),
+    "list_files": ToolWork(_list_files, only_reads=True, own=True),
     "read_file": ToolWork(_read_file, only_reads=True),
-    "write_file": ToolWork(_write_file),
+    "write_file": ToolWork(_write_file, own=True),
     "run_command": ToolWork(_run_command),
 }
 # say, think, wait, end_turn
@@ -461,23 +467,14 @@ KEEPS = frozenset(name for name, work in WORK.items() if work.keeps)
 READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
 
 
-def tier_of(tool: str, trust: str = "") -> str:
-    """Return the tier of what a tool gave, `trust` being the lowest among what it read."""
-    if tool in WORK and WORK[tool].own:
-        return provenance.lowest_untrusted((trust,))
-    return base.lowest_trust(("tool", trust))
-
-
 def tiers_read(messages: Iterable[Message]) -> set[str]:
     """Return the untrusted tiers of what was read in a conversation: by tools, or passed on."""
-    tiers = {""}
-    for message in messages:
-        if message.role == "tool":
-            origin = str(message.extra.get("origin", ""))
-            tiers.add(tier_of(str(message.extra.get("tool", "")), origin))
-        elif message.role == "user" and words.passes_on(message.text):
-            tiers.add("imported")
-    return tiers - {""}
+    given = {
+        message.trust if message.role == "tool" else "imported"
+        for message in messages
+        if message.role == "tool" or (message.role == "user" and words.passes_on(message.text))
+    }
+    return given & {*provenance.UNTRUSTED}
 
 
 INTRODUCTION = (

@@ -77,7 +77,7 @@ class Memories(Struct, frozen=True):
     facts: tuple[LearntFact, ...] = ()
     claims: tuple[belief_strength.Claim, ...] = ()
     heard: tuple[HeardOf, ...] = ()  # of who is only spoken of
-    diary: str = ""
+    diary: tuple[ask.Sentence, ...] = ()
     portraits: tuple[tuple[relationships.Relationship, portrait.PortraitUpdate], ...] = ()
     model: str = ""  # what wrote it; empty: it is quotes
 
@@ -123,7 +123,7 @@ def of(
     known += [claim.text for claim in claims]
     heard = tuple(_heard(shown, whole, known, {person.name for person, _ in drawn}))
     known += [note.text for one in heard for note in one.notes]
-    diary = ask.joined([each for each in whole.journal if not portrait.is_told(each.text, known)])
+    diary = tuple(each for each in whole.journal if not portrait.is_told(each.text, known))
     return replace(made, facts=facts, claims=claims, heard=heard, diary=diary)
 
 
@@ -370,6 +370,8 @@ def _episode(
         lines = (quotes.plain(sentence.text) for sentence in whole.narrative)
         named = sayings.named(runtime, draft.wording, "\n".join(lines))
     told, source = telling(shown, whole, named, is_quoted=is_quoted)
+    rests = () if source == episodes.EXCERPT else whole.narrative  # an excerpt is of all
+    trust = shown.trust(shown.grounds(one.cites for one in rests))
     spoken = [one for one in shown.messages if one.role != "tool" and one.text.strip()]
     if is_quoted:
         cited = {label for sentence in whole.narrative for label in sentence.cites}
@@ -378,7 +380,7 @@ def _episode(
         by=f"{episode.PURPOSE} {BY_FORM}" if is_quoted else episode.PURPOSE,
         model=runtime.model.name if named or not source else "",
         sources=(session.id, *(message.id for message in spoken)),
-        trust=base.lowest_trust(message.trust for message in spoken),
+        trust=base.lowest_trust((trust, "" if is_quoted else "entity")),
         audience=episode.audience(session, job.messages),
     )
     inferences = tuple(each.text for each in whole.narrative if each.inference)
@@ -558,11 +560,12 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     taken = {change.path for change in planned if change is not None}
     planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()
     if memories.diary:
-        origin = _provenance(runtime, shown, shown.places)
+        origin = _provenance(runtime, shown, shown.grounds(one.cites for one in memories.diary))
+        origin = replace(origin, trust=base.lowest_trust((origin.trust, "entity")))
         planned.append(
             journal.plan_add(
                 memories.at,
-                memories.diary,
+                ask.joined(memories.diary),
                 runtime.zone,
                 "what stays",
                 tags=(TAG,),

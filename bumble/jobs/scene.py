@@ -112,6 +112,16 @@ class Scene(Struct, frozen=True, dict=True):
         """Return the numbers of cited messages."""
         return tuple(sorted({self.labels[label] for label in labels if label in self.labels}))
 
+    def grounds(self, cited: Iterable[Sequence[str]]) -> tuple[int, ...]:
+        """Return the numbers of what some sentences rest on, by the labels that each cites.
+
+        One that cites nothing rests on all that was spoken; so does no sentence at all.
+        """
+        found = [self.numbers(labels) for labels in cited]
+        if found and all(found):
+            return tuple(sorted({number for numbers in found for number in numbers}))
+        return tuple(n for n in self.places if self.messages[n - 1].role != "tool")
+
     def told(self, labels: Sequence[str]) -> list[KnownSentence]:
         """Return those of some known sentences that were told of somebody who isn't there."""
         found = (self.known[label] for label in labels if label in self.known)

@@ -9,7 +9,7 @@ from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import knowledge, reminders, working
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
-from tests.support.turns import act, say, talk
+from tests.support.turns import act, say, stored, talk
 
 NOTES = {"tools.notes": True, "cognition.gate.enabled": False}
 NOTE = "working_memory_note"
@@ -39,8 +39,6 @@ def test_what_a_tool_does_fits_together(name: str) -> None:
     work = tools.WORK[name]
     assert not (work.only_reads and work.keeps)
     assert work.own or not (work.keeps or work.searches)
-    assert tools.tier_of(name) == ("" if work.own else "tool")
-    assert tools.tier_of(name, "imported") == "imported"
 
 
 def test_notes_are_declared_only_where_they_are_switched_on() -> None:
@@ -75,6 +73,35 @@ def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
     done = talk(runtime, "Read the file.")
     assert done.outcome.steps[1].results[0].failed
     assert not working.scratch_lines(ada.root / working.SCRATCH_PATH)
+
+
+BISECT = "1. git bisect start\n2. git bisect run cargo test"
+FILES = {"tools.files": True, "cognition.gate.enabled": False}
+
+
+def keeping(entity: Entity, *first: Reply) -> list[str]:
+    """Keep a skill after some work; return what came of it, and the tiers of all that is stored."""
+    body = f"{BISECT}\n3. git bisect reset"
+    skill = act("update_skill", name="bisect", description="git bisect", body=body)
+    model = ScriptedModel([*first, skill, say("Kept.")])
+    talk(lives.runtime_of(entity, model, flags=FILES), f"Keep a skill, git bisect:\n{BISECT}")
+    asked = [one for one in model.requests if one.purpose == "chat"]
+    return [asked[-1].messages[-1].content, *(one.trust for one in stored(entity).messages)]
+
+
+def test_tools_that_only_say_what_was_done_make_nothing_a_quotation(ada: Entity) -> None:
+    write = act("write_file", path="a.txt", text="ours")
+    told, *tiers = keeping(ada, write, act("list_files"), act("read_file", path="no.txt"))
+    assert "saved" in told
+    assert set(tiers) == {"owner", "entity"}
+
+
+def test_what_nobody_said_is_named_where_something_was_read(ada: Entity) -> None:
+    ada.workspace.mkdir(exist_ok=True)
+    (ada.workspace / "b.txt").write_text("Sam is the king of Spain.")
+    told, *tiers = keeping(ada, act("read_file", path="b.txt"))
+    assert 'nobody here said "3. git bisect reset"' in told
+    assert tiers[-1] == "tool"
 
 
 SOUP = "Boil the water, add leeks and carrots, stir for ten minutes, and salt at the end."

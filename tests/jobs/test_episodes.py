@@ -16,7 +16,7 @@ from bumble.jobs import episode, stretch
 from bumble.jobs.scene import END, LENGTH, PAUSE
 from bumble.llm import ledger
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import episodes, knowledge, relationships, sessions, state
+from bumble.records import episodes, journal, knowledge, relationships, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.sessions import End, Session
@@ -24,7 +24,7 @@ from bumble.runtime import job
 from bumble.runtime.job import JobResult, Pass, apply
 from bumble.runtime.runtime import Runtime
 from tests.support.remembering import DOG, FOUND, GLAD, OURS, TAG, felt, held, tells, waits
-from tests.support.stretches import Citing
+from tests.support.stretches import Citing, makes
 from tests.support.turns import NOON, Clock, runtime_of, say, talk
 
 GOOD = "Sam told me that his dog Biscuit ran away at the lighthouse. Biscuit ran away."
@@ -72,6 +72,14 @@ def test_an_episode_has_the_tags_people_wrote_and_the_titles_they_named(ada: Ent
     held(ada, NOON, ("Sam", f"{DOG} He sleeps in the boat, on my ring. #Dogs", OURS))
     (one,) = remembered(living(ada, tells(GOOD, WHY)))
     assert one.tags == ("Dogs", "The Boat")
+
+
+def test_what_is_told_of_a_talk_with_tools_is_worth_what_it_rests_on(ada: Entity) -> None:
+    held(ada, NOON, ("Sam", DOG, OURS), ("Sam", FOUND, GLAD), tool=True)
+    runtime = living(ada, makes(GOOD, reflection=WHY, journal="Six slippers."))
+    (one,) = remembered(runtime)
+    (entry,) = journal.read(ada.journal, runtime.zone).entries
+    assert (one.provenance.trust, entry.provenance.trust) == ("entity", "entity")
 
 
 def test_an_episode_says_all_that_it_should(ada: Entity) -> None:

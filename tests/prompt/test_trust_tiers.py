@@ -213,7 +213,7 @@ def test_after_a_tool_result_only_what_the_person_says_is_learnt(ada: Entity) ->
     talk(runtime_of(ada, model), "By the way: I live in Porto now, with my two dogs.")
     titles = [one.title for one in knowledge.read(ada.knowledge).sections]
     assert "Robin" not in titles
-    assert "only read" in chats(model)[1].messages[-1].content
+    assert "nobody here said" in chats(model)[1].messages[-1].content
     assert section(ada, "Sam").provenance.trust == "owner"
     (entry,) = journal.read(ada.journal, runtime_of(ada, model).zone).entries
     assert entry.provenance.trust == "tool"
@@ -231,7 +231,7 @@ def test_what_the_owner_passes_on_is_not_what_he_says(ada: Entity) -> None:
     model = ScriptedModel(replies)
     talk(runtime_of(ada, model), mail)
     assert knowledge.find(knowledge.read(ada.knowledge), "Adviser") is None
-    assert "only read" in chats(model)[1].messages[-1].content
+    assert "nobody here said" in chats(model)[1].messages[-1].content
     (entry,) = journal.read(ada.journal, runtime_of(ada, model).zone).entries
     assert entry.provenance.trust == "imported"
     assert {one.trust for one in stored(ada).messages if one.role == "assistant"} == {"imported"}
