@@ -72,12 +72,12 @@ class Stops:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Only note what comes, but for what `open` encloses."""
-        self._keeping = self._held = True
+        """Only note what comes, but for what `open` encloses; who holds it may hold it again."""
+        before, self._keeping, self._held = self._keeping, True, True
         try:
             yield
         finally:
-            self._keeping = self._held = False
+            self._keeping = self._held = before
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -89,6 +89,10 @@ class Stops:
             yield
         finally:
             self._held = True
+
+    def postpone(self) -> None:
+        """Let what has taken effect do so again where it next may."""
+        self.received = self.ending or signal.SIGINT
 
     def obey(self) -> None:
         """Let a signal take effect that came while it could not.

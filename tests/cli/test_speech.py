@@ -79,3 +79,28 @@ def test_ctrl_c_takes_the_sign_away(run: Run, server: FakeServer) -> None:
     terminal.type("\x03")
     assert terminal.finish() == 130
     assert not any("Ada reads" in line for line in terminal.left)
+
+
+@pytest.mark.parametrize("sign", ["Ada listens", "Ada reads about"])
+def test_ctrl_c_from_enter_on_keeps_what_was_said_and_the_talk(
+    run: Run, server: FakeServer, sign: str
+) -> None:
+    server.routes["/v1/chat/completions"] = lambda exchange: exchange.hang(server)
+    environ = {
+        **run.environ,
+        **ABLE,
+        "BUMBLE_LLM_BASE_URL": f"{server.url}/v1",
+        "BUMBLE_LLM_MODEL": "slow",
+        "BUMBLE_EMBEDDING_MODEL": "none",
+    }
+    terminal = Terminal(["chat", "-e", str(run.entity.root)], environ)
+    terminal.wait_for("Sam>")
+    terminal.type("I had soup today.\r")
+    terminal.wait_for(sign)
+    terminal.type("\x03")
+    terminal.wait_for("what was said is kept")
+    terminal.wait_for("Sam>")
+    terminal.type("/quit\r")
+    assert terminal.finish() == 0
+    (talk,) = run.file("sessions").glob("*/messages.jsonl")
+    assert "I had soup today." in talk.read_text(encoding="utf-8")

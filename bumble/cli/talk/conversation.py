@@ -132,31 +132,32 @@ class Conversation:
             think: Whether to think about it first; None: as the rules say.
             typed: Whether the person typed it; then `@path` in it is a file of theirs.
         """
-        self.end_warming()
-        if not self.runtime.writes:
-            return self._answer(text, say, think, typed=typed)
-        with locks.hold_turn(self.opened.entity):
-            locks.stop_settling(self.opened.entity)
-            return self._answer(text, say, think, typed=typed)
+        with self.opened.shell.stops.held():  # what was said is stored, whatever comes
+            self.end_warming()
+            if not self.runtime.writes:
+                return self._answer(text, say, think, typed=typed)
+            with locks.hold_turn(self.opened.entity):
+                locks.stop_settling(self.opened.entity)
+                return self._answer(text, say, think, typed=typed)
 
     def _answer(
         self, text: str, say: Callable[[str], None], think: bool | None, *, typed: bool
     ) -> Turn:
+        stops = self.opened.shell.stops
         thinking = output.Thinking(self.opened.identity.name, say, self.opened.shell.environ)
         thinking.wait("listens")
         turn.refuse_too_long(self.runtime, self.session, self.person.id, text)
         last_spoke = self._last_spoke()
         heard = self._listen(text)
         self.session, self.is_new = heard, False
-        abilities.say_once(self.opened, self.runtime, self.choice, heard, self.person.id)
-        with self._timed("recall"):
+        with self._timed("recall"), stops.open():
+            abilities.say_once(self.opened, self.runtime, self.choice, heard, self.person.id)
             self._sync()
             attached = self._attached(text) if typed else participants.Attached()
             message = Heard(heard, self.person, last_spoke, attached.text, attached.notes)
             prepared = turn.prepare(self.runtime, message, asked=_profile_name(think))
-        stops = self.opened.shell.stops
         thinking.wait(self._reading(prepared))
-        with self._timed("answer"), stops.held():
+        with self._timed("answer"):
             heard_by = ReplyStream(thinking.speak, thinking.begin, stops.open)
             self.last = turn.answer(self.runtime, prepared, heard_by)
             self.session = self.last.session

@@ -77,8 +77,14 @@ def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = Fa
         if not text:
             continue
         try:
-            if _take(talk, state, text):
-                return
+            shell.stops.received = None  # of an answer that had ended by then
+            with shell.stops.held():
+                if _take(talk, state, text):
+                    return
+        except KeyboardInterrupt:  # the conversation goes on: the message is stored
+            if shell.stops.ending is not None:
+                raise
+            output.stopped("interrupted")
         except UserError as error:  # the conversation goes on: the message is stored
             output.error(shell, str(error), kind=type(error).__name__, code=error.exit_code)
 
@@ -91,13 +97,19 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
         if words and name != "model" and words not in takes:
             needs = f"takes {' or '.join(sorted(takes))}" if takes else "stands alone"
             raise UsageError(f"/{name} {needs}. Nothing was sent.")
-        COMMANDS[name](talk, state, words)
+        with talk.opened.shell.stops.open():
+            COMMANDS[name](talk, state, words)
         return name in LEAVING
     typed = turn_view.read(text, shortcuts=talk.person.trust == "owner")
     for shortcut, word in typed.shortcuts:
         COMMANDS[shortcut](talk, state, word)
     if typed.text:
-        beginning.introduce(talk, typed.text)
+        stops = talk.opened.shell.stops
+        try:
+            with stops.open():  # it may ask
+                beginning.introduce(talk, typed.text)
+        except KeyboardInterrupt:
+            stops.postpone()  # the message is stored first
         _answer(talk, state, replace(typed, wishes={**state.wishes, **typed.wishes}))
     else:
         state.wishes = {**state.wishes, **typed.wishes}
@@ -113,9 +125,10 @@ def _answer(talk: conversation.Conversation, state: ReplState, message: turn_vie
     if talk.opened.shell.stops.ending is not None:
         raise KeyboardInterrupt
     usage, debug_prefix = state.usage, state.debug_prefix
-    turn_view.finish(talk, turn, message.wishes, usage=usage, debug_prefix=debug_prefix)
-    if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
-        conversation.in_background(talk.opened)
+    with talk.opened.shell.stops.open():
+        turn_view.finish(talk, turn, message.wishes, usage=usage, debug_prefix=debug_prefix)
+        if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
+            conversation.in_background(talk.opened)
 
 
 def _history(talk: conversation.Conversation) -> FileHistory | InMemoryHistory:
