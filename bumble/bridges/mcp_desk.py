@@ -32,6 +32,7 @@ from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, journal, knowledge, relationships, reminders
 from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
+from bumble.text.printable import whole
 from bumble.text.words import one_line, shorten
 
 MAX_QUERY_CHARS = 10_000
@@ -224,7 +225,7 @@ class Desk(Struct, frozen=True):
 
     def remember(self, text: NoteText, title: NoteTitle = "") -> dict[str, Any]:
         """Leave a note with the entity. It stays a quotation until its owner says it is so."""
-        _check(text, title)
+        text, title = _checked(text), _checked(title, needed=False)
         # named for the reader: a number would tell of a section of that title that isn't theirs
         head = f"{shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)} ({self.reader.name})"
         why = f"for another program: {shorten(one_line(text), 50)}"
@@ -255,7 +256,7 @@ class Desk(Struct, frozen=True):
 
     def remind(self, text: ReminderText, at: ReminderTime) -> dict[str, Any]:
         """Have something said in the next talk after a time."""
-        _check(text)
+        text = _checked(text)
         due = self._moment(at)
         runtime = self.runtime
         reminder = reminders.new(
@@ -301,9 +302,11 @@ def _free_title(book: knowledge.Knowledge, title: str) -> str:
     raise UsageError(f'There are {MOST_ALIKE} notes called "{title}" already: give it a title.')
 
 
-def _check(text: str, title: str = "") -> None:
-    if not text.strip():
+def _checked(given: str, *, needed: bool = True) -> str:
+    text = str(whole(given))
+    if needed and not text.strip():
         raise UsageError("There is nothing to keep: the text is empty.")
-    if len(text) + len(title) > MAX_TEXT_CHARS:
+    if len(text) > MAX_TEXT_CHARS:
         raise UsageError(f"That text is longer than {MAX_TEXT_CHARS:,} characters.")
-    secrets.refuse(text, title)
+    secrets.refuse(text)
+    return text

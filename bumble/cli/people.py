@@ -21,6 +21,7 @@ from bumble.files import disk, git
 from bumble.records import relationships, session_files
 from bumble.runtime import audiences
 from bumble.text import words
+from bumble.text.printable import whole
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
@@ -142,7 +143,7 @@ def text_of(words: Sequence[str], most: int = MAX_QUERY_CHARS) -> str:
     Raises:
         UsageError: If it is empty, or too long.
     """
-    text = writing.standard_input() if list(words) == ["-"] else " ".join(words)
+    text = writing.standard_input() if list(words) == ["-"] else str(whole(" ".join(words)))
     if not text.strip():
         raise UsageError("Nothing was done: the text is empty.")
     if len(text) > most:

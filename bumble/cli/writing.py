@@ -26,7 +26,7 @@ from bumble.records import base
 from bumble.records.kind import changed_lines
 from bumble.records.provenance import withheld
 from bumble.runtime import audiences
-from bumble.text import markdown, words
+from bumble.text import markdown, printable, words
 
 USUAL_EDITORS = ("nano", "vi", "notepad")
 
@@ -181,7 +181,7 @@ def _text(text: str, *, required: bool) -> str:
     if size > markdown.MAX_BYTES:
         raise UsageError(_too_long())
     secrets.refuse(text)
-    return text.replace("\r\n", "\n").strip("\n")
+    return str(printable.whole(text)).replace("\r\n", "\n").strip("\n")
 
 
 def _too_long() -> str:
@@ -223,7 +223,7 @@ def _read(stream: BinaryIO, where: str) -> str:
     if len(data) > markdown.MAX_BYTES:
         raise UsageError(_too_long())
     try:
-        return data.decode("utf-8-sig")
+        return str(printable.whole(data.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{where}:{line}: not UTF-8 text; nothing was changed.") from None

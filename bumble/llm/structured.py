@@ -20,6 +20,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.llm.partial_json import MOST_DEEP, PartialJson
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.text import tokens
+from bumble.text.printable import whole
 from bumble.text.schema import schema_error
 
 _FENCE = patterns.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
@@ -179,7 +180,7 @@ def _repaired(text: str) -> Any:
     import json_repair  # takes a tenth of a second, for what is rare
 
     try:
-        value = json_repair.loads(text)
+        value = whole(json_repair.loads(text))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) and value and not _is_deep(value) else None

@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 
 from bumble import patterns
 
-# Escape sequences and control characters that a terminal would act on; tab and newline are text.
-CONTROL = patterns.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f]"
-)
+# Escape sequences and control characters that a terminal would act on; tab and line ends are text.
+_SEQUENCES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+CONTROL = patterns.compile(rf"{_SEQUENCES}|[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # Characters that delete, command or turn the text around them, or are nothing at all; plain
 # direction marks and joiners, which words and emoji are written with, are none of them.
 DECEIVING = patterns.compile(r"[\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
@@ -21,7 +20,7 @@ DECEIVING = patterns.compile(r"[\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2064\u2066-
 
 def clean(text: str) -> str:
     """Take out what a terminal would act on, and show what would deceive its reader."""
-    return escaped(CONTROL.sub("", text.replace("\r\n", "\n")))
+    return escaped(CONTROL.sub("", text.replace("\r\n", "\n")).replace("\r", ""))
 
 
 def escaped(text: str) -> str:
@@ -42,12 +41,17 @@ def each_text(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def whole(value: Any) -> Any:
-    """Replace the halves of characters in a text, or in all texts of a JSON value."""
+    """Return a text, or a JSON value with all its texts, as it may come into a record.
+
+    Halves of characters are replaced, and what a terminal would act on is left out: git and grep
+    take a file that holds it for a binary one.
+    """
     return each_text(value, _whole)
 
 
 def _whole(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return str(CONTROL.sub("", mended))
 
 
 def argument(value: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from functools import partial
 from pathlib import Path
@@ -128,6 +129,18 @@ def test_notes_that_two_programs_leave_at_once_are_both_kept(full: Run) -> None:
     assert [kills.ended(child) for child in children] == [0, 0]
     kept = {section.text for section in knowledge.read(full.entity.knowledge).sections}
     assert {"note 0", "note 1"} <= kept
+
+
+def test_what_a_terminal_would_act_on_is_kept_by_no_door(full: Run) -> None:
+    desk(full).remember("nul \x00 esc \x1b]0;owned\x07\x1b[2J\ttab\nline", "T\x00\x1b[31mX")
+    desk(full).remind("rent\x00", "2026-05-25T09:00")
+    full.ok("knowledge", "set", "Ctl", "-", stdin="x\0y\x1b[31mz\r\nline")
+    full.ok("knowledge", "set", "Arg", "x\x1b[31my")
+    for file in full.entity.root.rglob("*.md"):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f]", file.read_text(encoding="utf-8"))
+    texts = {one.title: one.text for one in knowledge.read(full.entity.knowledge).sections}
+    assert (texts["Ctl"], texts["Arg"]) == ("xyz\nline", "xy")
+    assert texts["TX (Sam)"] == "nul  esc \ttab\nline"
 
 
 def test_what_is_no_note_is_refused(full: Run) -> None:
