@@ -226,8 +226,10 @@ class Desk(Struct, frozen=True):
     def remember(self, text: NoteText, title: NoteTitle = "") -> dict[str, Any]:
         """Leave a note with the entity. It stays a quotation until its owner says it is so."""
         text, title = _checked(text), _checked(title, needed=False)
-        # named for the reader: a number would tell of a section of that title that isn't theirs
-        head = f"{shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)} ({self.reader.name})"
+        head = shorten(one_line(title) or one_line(text), MAX_TITLE_CHARS)
+        if self.reader.trust != "owner":
+            # a number would tell of a section of that title that isn't theirs
+            head = f"{head} ({self.reader.name})"
         why = f"for another program: {shorten(one_line(text), 50)}"
         name = head
 
@@ -235,7 +237,7 @@ class Desk(Struct, frozen=True):
             nonlocal name
             book = knowledge.read(self.runtime.entity.knowledge)
             own = (part for part in book.sections if part.provenance == self._origin())
-            same = next((part for part in own if part.text == text.strip()), None)
+            same = next((part for part in own if knowledge.says(part, text)), None)
             if same is not None:
                 name = same.title
                 return None

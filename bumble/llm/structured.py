@@ -90,6 +90,7 @@ def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, str) and schema.get("type") in _NUMBERS:
         value = _number(value, schema["type"])
     if isinstance(value, str):
+        value = str(whole(value))
         return tokens.cut_chars(value, schema.get("maxLength", len(value)))
     if isinstance(value, bool):
         return value
@@ -180,7 +181,7 @@ def _repaired(text: str) -> Any:
     import json_repair  # takes a tenth of a second, for what is rare
 
     try:
-        value = whole(json_repair.loads(text))
+        value = json_repair.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) and value and not _is_deep(value) else None

@@ -216,6 +216,11 @@ def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
     return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
 
 
+def says(section: KnowledgeSection, text: str) -> bool:
+    """Whether a section says what it would if a text were set as its own."""
+    return _same_text(section.text, markdown.contained(harmless(text)))
+
+
 def own_title(
     knowledge: Knowledge, title: str, name: str, may_write: Callable[[KnowledgeSection], bool]
 ) -> str:

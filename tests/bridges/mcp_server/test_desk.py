@@ -104,16 +104,18 @@ def test_a_portrait_is_for_whom_it_is_for_and_quoted_if_it_was_imported(full: Ru
 def test_a_note_is_quoted_and_replaces_nothing(full: Run) -> None:
     owner = desk(full)
     first = owner.remember("Sam has a dog", "Pets")
-    assert (first["id"], first["trust"]) == ("Pets (Sam)", "tool")
+    assert (first["id"], first["trust"]) == ("Pets (2)", "tool")
     assert owner.remember("Sam has a dog", "Pets")["changed"] is False
+    parts = [owner.remember("First.\n\n## Then\n\nmore", "CI") for _ in range(2)]
+    assert [(one["changed"], one["id"]) for one in parts] == [(True, "CI"), (False, "CI")]
     book = knowledge.read(full.entity.knowledge)
     kept = knowledge.find(book, "Pets")
-    added = knowledge.find(book, "Pets (Sam)")
+    added = knowledge.find(book, "Pets (2)")
     assert kept is not None and kept.text == "Sam has a cat that hates rain"
     assert added is not None
     assert added.provenance == Provenance(by="mcp", trust="tool", audience=("sam",))
     (hit, *_) = owner.recall("dog", 5)["hits"]
-    assert (hit["id"], hit["quoted_from"]) == ("Pets (Sam)", "what a tool gave")
+    assert (hit["id"], hit["quoted_from"]) == ("Pets (2)", "what a tool gave")
     assert "> Sam has a dog" in owner.knowledge_page()
     assert "dog" not in desk(full, "Bo").knowledge_page()
     assert "dog" not in owner.being()
@@ -140,7 +142,7 @@ def test_what_a_terminal_would_act_on_is_kept_by_no_door(full: Run) -> None:
         assert not re.search(r"[\x00-\x08\x0b-\x1f]", file.read_text(encoding="utf-8"))
     texts = {one.title: one.text for one in knowledge.read(full.entity.knowledge).sections}
     assert (texts["Ctl"], texts["Arg"]) == ("xyz\nline", "xy")
-    assert texts["TX (Sam)"] == "nul  esc \ttab\nline"
+    assert texts["TX"] == "nul  esc \ttab\nline"
 
 
 def test_what_is_no_note_is_refused(full: Run) -> None:
