@@ -183,6 +183,8 @@ def log(
         output.warn(opened.shell, failing)
     wanted, root = pathspecs(opened, what) if what else [], opened.root
     found = seen(opened, commit_log.read(root, limit=limit, cycle=cycle, wanted=wanted))
+    if what and not (found or cycle or (root / what).exists()):
+        raise RecordMissingError("record, file or person with a history", what)
     undone = undoing.taken_back(commit_log.read(root, cycle=undoing.UNDO))
     line, data = partial(commit_line, opened, undone=undone), partial(commit_data, undone=undone)
     shown = listing.Listing(tuple(found))

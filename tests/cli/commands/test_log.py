@@ -47,7 +47,8 @@ def test_log_can_be_narrowed_to_a_cycle_a_record_a_file_and_a_number(ada: Run) -
     assert titles("-n", "1") == ['knowledge set: learn "Pets"']
     ada.ok("person", "add", "Bo")
     assert len(titles("Bo")) == 1
-    nothing = ada.ok("log", "nosuch")
+    assert ada("log", "nosuch").code == ada("diff", "nosuch").code == 1
+    nothing = ada.ok("log", "nosuch", "--cycle", "dream")
     assert (nothing.out, nothing.err) == ("", "Nothing in the history fits.\n")
 
 
