@@ -8,11 +8,11 @@ from functools import lru_cache
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.guard import names, number_words, values
+from bumble.guard import caseless, names, number_words, values
 from bumble.text import stop_words, words
 
 # Scripts without spaces have no words to compare; a Latin name inside them is one.
-_LETTER = rf"(?:(?![{stop_words.UNSPACED}])\w)"
+_LETTER = rf"(?:(?![{stop_words.UNSPACED}])[\w{stop_words.MARKS}])"
 _WORD = patterns.compile(rf"{_LETTER}+(?:(?:['’.\-]|(?<=\d)[,/](?=\d)){_LETTER}+)*")
 _GENITIVE = patterns.compile(r"'s?\Z")
 _JOINTS = patterns.compile(r"[-.'/]")
@@ -32,6 +32,7 @@ ARTICLES = frozenset(
     stem + ending for stem in _ARTICLE_STEMS.split() for ending in ("", "e", "en", "er", "es", "em")
 ) | {*_ARTICLE_FORMS.split()}
 _INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
+_MADE = patterns.compile(r"(?:ed|ing|ly|less|ful|ness|s)\Z")  # endings of rare English words
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
@@ -96,6 +97,7 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
         or _GENITIVE.search(word) is not None
         or sentence.unspaced
         or following in _VERB
+        or (sentence.language == "en" and not (words.is_listed(word, "en") or _MADE.search(word)))
     )
 
 
@@ -189,13 +191,19 @@ def strange(
         may_be = language == "de" or words.folded(word) in first
         return may_be and word.casefold() not in placed and _is_noun(word.casefold(), language)
 
-    return [
+    found = [
         word
         for word in claimed
         if not _occurs(word, said, language, inflects=inflects)
         and not values.is_told(words.folded(names.bare(word)), text, language)
         and not _is_derived(word, grounds, language)
         and not is_noun(word)
+    ]
+    parts = [part for name in known_names for part in name.split()]
+    return [
+        word
+        for word in (*found, *caseless.strange(text, (*grounds, *known_names)))
+        if not any(names.sound_alike(word, part) for part in parts)
     ]
 
 

@@ -8,6 +8,8 @@ consonants that endings have. Knows no names, and no endings of any language.
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 from bumble import patterns
@@ -69,3 +71,35 @@ def _is_form(form: str, name: str) -> bool:
         and _ENDING.fullmatch(name[len(hardened) :])
         for hard, soft in _SOFTENED
     )
+
+
+# What a name's letters are called begins with their consonant, or with a vowel before it: NOON, EN.
+_CALLED = patterns.compile(
+    r"LETTER (?:SMALL )?(?:FINAL )?(?!TEH MARBUTA)(?:[AEIOU](?=\w\b))?([B-DF-HJ-NP-TV-Z])"
+)
+_HEARD_AS = str.maketrans("cqlvxzj", "kkrbkss", "wyh")  # what drifts from script to script
+_NO_VOWELS = str.maketrans("", "", "aeiou'’- ")
+
+
+@lru_cache(maxsize=4096)
+def _consonants(name: str) -> tuple[str, str]:
+    """Return the script of a name, and its consonants as most scripts have them."""
+    letters = [char for char in unicodedata.normalize("NFC", name) if char.isalpha()]
+    called = [unicodedata.name(char, "") for char in letters]
+    script = called[0].split()[0] if called else ""
+    if script == "LATIN":
+        return script, words.folded(name).translate(_HEARD_AS).translate(_NO_VOWELS)
+    found = [match[1].lower() for each in called if (match := _CALLED.search(each))]
+    return script, "".join(found).translate(_HEARD_AS)
+
+
+def sound_alike(name: str, other: str) -> bool:
+    """Whether two names in different scripts may be one: ヌール, نور, Nour."""
+    (script, sounds), (others_script, others) = map(_consonants, (name, other))
+    return script != others_script and len(sounds) >= _LEAST and sounds == others
+
+
+def elsewhere(strange: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the names that are in another script than some words, which may be theirs."""
+    scripts = {_consonants(word)[0] for word in strange}
+    return [name for name in dict.fromkeys(known) if _consonants(name)[0] not in scripts]

@@ -6,6 +6,7 @@ compared folded.
 
 from __future__ import annotations
 
+import calendar
 from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -13,7 +14,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.text import words
+from bumble.text import stop_words, words
 
 # Numbers as words, without accents: from one to twenty, the tens to ninety, a hundred, a thousand.
 _CARDINALS = {
@@ -90,12 +91,61 @@ _FURTHER = {
     " тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать"
     " двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто сто тысяча",
 }
+# From one to a hundred, and the larger ones; each form by its number.
+_HINDI = """
+एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस बीस
+इक्कीस बाईस तेईस चौबीस पच्चीस छब्बीस सत्ताईस अट्ठाईस उनतीस तीस इकतीस बत्तीस तैंतीस चौंतीस पैंतीस छत्तीस
+सैंतीस अड़तीस उनतालीस चालीस इकतालीस बयालीस तैंतालीस चवालीस पैंतालीस छियालीस सैंतालीस अड़तालीस उनचास
+पचास इक्यावन बावन तिरपन चौवन पचपन छप्पन सत्तावन अट्ठावन उनसठ साठ इकसठ बासठ तिरसठ चौंसठ पैंसठ छियासठ
+सड़सठ अड़सठ उनहत्तर सत्तर इकहत्तर बहत्तर तिहत्तर चौहत्तर पचहत्तर छिहत्तर सतहत्तर अठहत्तर उनासी अस्सी
+इक्यासी बयासी तिरासी चौरासी पचासी छियासी सत्तासी अट्ठासी नवासी नब्बे इक्यानवे बानवे तिरानवे चौरानवे
+पंचानवे छियानवे सत्तानवे अट्ठानवे निन्यानवे सौ
+"""
+_HINDI_FORMS = {"पांच": 5, "छः": 6, "छ": 6, "हज़ार": 1000, "लाख": 100_000, "करोड़": 10_000_000}
+_ARABIC = {
+    1: "واحد واحدة",
+    2: "اثنان اثنين اثنتان اثنتين اثنا اثني اثنتا",
+    3: "ثلاثة ثلاث",
+    4: "أربعة أربع",
+    5: "خمسة خمس",
+    6: "ستة ست",
+    7: "سبعة سبع",
+    8: "ثمانية ثماني ثمان",
+    9: "تسعة تسع",
+    10: "عشرة عشر",
+    20: "عشرون عشرين",
+    30: "ثلاثون ثلاثين",
+    40: "أربعون أربعين",
+    50: "خمسون خمسين",
+    60: "ستون ستين",
+    70: "سبعون سبعين",
+    80: "ثمانون ثمانين",
+    90: "تسعون تسعين",
+    100: "مئة مائة",
+    200: "مئتان مئتين مئتي مائتان مائتين مائتي",
+    1000: "ألف آلاف",
+    2000: "ألفان ألفين ألفي",
+}
+_ARABIC_LEADS = ("", "و", "ب", "ل", "ف")  # and, with, for, so: written together with a number
+_HUNDREDS = ("مئة", "مائة")
 _BY_LANGUAGE = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
 }
 _ANY = {word: value for row in _BY_LANGUAGE.values() for word, value in row.items()}
 _BY_LANGUAGE |= {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _FURTHER.items()
+}
+_hindi = dict(zip(_HINDI.split(), range(1, 101), strict=True)) | _HINDI_FORMS
+_BY_LANGUAGE["hi"] = {words.folded(word): value for word, value in _hindi.items()}
+_arabic = {word: value for value, row in _ARABIC.items() for word in row.split()}
+_arabic |= {
+    word + hundred: value * 100
+    for word, value in _arabic.items()
+    for hundred in _HUNDREDS
+    if 2 < value < 10
+}
+_BY_LANGUAGE["ar"] = {
+    words.folded(lead + word): value for lead in _ARABIC_LEADS for word, value in _arabic.items()
 }
 _BY_LANGUAGE["fr"] |= {
     "cents": 100,
@@ -132,6 +182,61 @@ _LARGE, _DOZEN = (100, 1000, *_SCALE_ROWS), 12
 JOINTS = ("and", "und", "et", "y", "e")
 
 
+_MONTHS = dict(enumerate(calendar.month_name))
+_HAN_DIGITS = dict(zip("〇零一二三四五六七八九两兩", (0, *range(10), 2, 2), strict=True))
+_HAN_NOTHING = "〇零"
+_HAN_TENS = {"十": 10, "百": 100, "千": 1000}
+_HAN_SCALES = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8}
+_HAN = "".join((*_HAN_DIGITS, *_HAN_TENS, *_HAN_SCALES))
+# What Chinese and Japanese count by: behind one of these a single sign is a number, too.
+_COUNTERS = (
+    "人個个隻只匹头頭本枚张張条條台杯歳岁才冊册部篇章节話回次度番位名円元块塊年月日天周週時时点點分"
+    "秒号號階层层軒间間碗双雙家口针針縫倍级級年页頁ページキロメートルつ"
+)
+_HAN_NUMBER = patterns.compile(
+    rf"(?!十分|万一|千万)(?:\d+[{_HAN}]+|[{_HAN}]{{2,}}|(?!一)[{_HAN}](?=[{_COUNTERS}]))"
+)
+_KANA = patterns.compile(r"[\u3041-\u30ff]")
+_HAN_DAY = patterns.compile(r"(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号號]")
+_COUNTED = patterns.compile(rf"(?<![\d:.,/])(\d+(?:[.,]\d+)?)([{_COUNTERS}])")
+
+
+def with_digits(text: str) -> str:
+    """Write the numbers and days of Chinese and Japanese in digits: 十二人, 五月三日."""
+    if not stop_words.is_unspaced(text):
+        return text
+    is_chinese = _KANA.search(text) is None
+    text = _HAN_NUMBER.sub(lambda found: str(_of_han(found[0], shortened=is_chinese)), text)
+    text = _HAN_DAY.sub(
+        lambda found: f" {found[3]} {_MONTHS.get(int(found[2]), '')} {found[1] or ''} ", text
+    )
+    return _COUNTED.sub(r" \1 \2 ", text)
+
+
+def _of_han(signs: str, *, shortened: bool) -> int:
+    """Return the number that signs stand for, each by its place or with its ten: 二〇二七, 二十七.
+
+    Args:
+        signs: Of a number.
+        shortened: Whether a digit behind a hundred or more counts its tenths: 六千五.
+    """
+    total = section = digits = 0
+    unit = 1
+    for sign in signs:
+        if sign in _HAN_TENS:
+            unit = _HAN_TENS[sign]
+            section, digits = section + (digits or 1) * unit, 0
+        elif sign in _HAN_SCALES:
+            unit = _HAN_SCALES[sign]
+            total, section, digits = total + (section + digits or 1) * unit, 0, 0
+        else:
+            unit = unit if sign not in _HAN_NOTHING else 1
+            digits = digits * 10 + (_HAN_DIGITS[sign] if sign in _HAN_DIGITS else int(sign))
+    if shortened and unit >= 100 and digits < 10:
+        digits *= unit // 10
+    return total + section + digits
+
+
 class Run(Struct, frozen=True):
     """A number of one token or several ("four hundred and twenty")."""
 
@@ -161,7 +266,9 @@ def runs(tokens: Sequence[str], language: str, small: Set[str]) -> Iterator[Run]
                 break
             if following is None or word[0].isdigit() or word in OTHERS:
                 break
-            if following in _LARGE and total < following and not joint:
+            if language == "ar" and total < 10 <= following < 100:  # five and twenty
+                total += following
+            elif following in _LARGE and total < following and not joint:
                 total *= following
             elif (
                 total >= 20

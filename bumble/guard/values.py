@@ -48,11 +48,12 @@ _RELATIVE = patterns.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
 CURRENCIES = patterns.compile(
     r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
 )
+_WORD = rf"[^\W\d_]+(?:[{stop_words.MARKS}]+[^\W\d_]*)*"
 _TOKEN = patterns.compile(
     r"[€$£¥%]|\d{1,2}[:h]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
-    r"|[^\W\d_]+(?:['’\-][^\W\d_]+)*|[.!?…\n,;:()–—]"
+    rf"|{_WORD}(?:['’\-]{_WORD})*|[.!?…\n,;:()–—]"
 )
-_LETTERS = patterns.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+_LETTERS = patterns.compile(rf"{_WORD}(?:['’\-]{_WORD})*")
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
@@ -384,6 +385,7 @@ def plain(text: str) -> str:
 
 def with_days(text: str) -> str:
     """Return a text with days as "8º" for "8.", whose full stop ends no sentence."""
+    text = number_words.with_digits(text)
     return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import secrets
-from bumble.guard import claims, clauses, clock, corrections, number_words, origins, values
+from bumble.guard import claims, clauses, clock, corrections, names, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.values import Number, ReadText
@@ -187,7 +187,9 @@ def _held(
     grounds = [*(each.text for each in said), *sources.known]
     language = words.language(text, *(each.text for each in cited), *sources.known)
     if strange := claims.strange(text, grounds, people, language):
-        return SourceVerdict("mend", f"nobody said {', '.join(strange)}")
+        as_it_stands = names.elsewhere(strange, people)
+        hint = f" (write names as they stand: {', '.join(as_it_stands)})" if as_it_stands else ""
+        return SourceVerdict("mend", f"nobody said {', '.join(strange)}{hint}")
     sentence = _sentence(text, people, language, cites=is_told)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
     chosen = {each.id for each in cited}

@@ -18,13 +18,13 @@ from msgspec.structs import replace
 from bumble.body import appraisal
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings
-from bumble.guard import verifier
+from bumble.guard import names, verifier
 from bumble.jobs import scene
 from bumble.jobs.portrait import FIELDS as SCORES
 from bumble.llm import structured
 from bumble.llm.protocol import Request
 from bumble.recall.belief_strength import CORRECTION
-from bumble.records import base, beliefs, episodes, state
+from bumble.records import base, beliefs, episodes, relationships, state
 from bumble.records.sessions import Message
 from bumble.runtime import review_queue
 from bumble.runtime.job import NO_ANSWER, array, cache_id, choice, closed, messages, request, text
@@ -298,9 +298,10 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     form = schema(*labels, episodes.REFLECTION_MAX_CHARS)
     whole = read(structured.answer(runtime.model, question, form))
     refused = state.read(runtime.entity.state).get(REFUSED, default={})
+    whole, strangers = _recognized(runtime, shown, whole)
     answer, failed = _held(whole, shown, refused)
     if not failed:
-        return Draft(answer)
+        return Draft(answer, strangers)
     # what was refused before isn't sent back
     new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
     again = _asked_again(runtime, question, new, shown) if new else {}
@@ -308,7 +309,36 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     answer, failed_again = _held(merged, shown, refused)
     lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
     dropped = tuple(Dropped(sentence.text, finding.why) for sentence, finding in lost.values())
-    return Draft(answer, dropped, len(again) - len(failed_again))
+    return Draft(answer, (*strangers, *dropped), len(again) - len(failed_again))
+
+
+def _recognized(
+    runtime: Runtime, shown: scene.Scene, whole: StretchAnswer
+) -> tuple[StretchAnswer, tuple[Dropped, ...]]:
+    """Leave out of an answer the people who neither spoke nor are known, and of whom nobody spoke.
+
+    Whose name is written in another script is called as they call themselves.
+    """
+    everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
+    there = (shown.entity, *shown.names.values())
+    said = words.folded("\n".join((*shown.sources.texts, *there)))
+    heard = list(map(names.bare, stop_words.WORD.findall(said)))
+
+    def is_known(name: str) -> bool:
+        return relationships.match(everybody, name) is not None or any(
+            part in said if part.upper() == part else any(names.are_one(part, one) for one in heard)
+            for part in map(names.bare, stop_words.WORD.findall(words.folded(name)))
+        )
+
+    people, dropped = list[PersonView](), list[Dropped]()
+    for view in whole.people:
+        own = (name for name in there if names.sound_alike(view.person, name))
+        called = next(own, view.person)
+        if is_known(called):
+            people.append(replace(view, person=called))
+        else:
+            dropped.append(Dropped(called, "nobody here is called so"))
+    return replace(whole, people=tuple(people)), tuple(dropped)
 
 
 def _held(

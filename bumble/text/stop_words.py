@@ -71,7 +71,10 @@ _FIRST_PERSON = {
 SAYING_I, SAYING_MY, SAYING_ME = (
     frozenset(" ".join(forms).split()) for forms in zip(*_FIRST_PERSON.values(), strict=True)
 )
-WORD = patterns.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # "don't" is one
+# Signs that belong to the letter before them, which `\w` leaves out: vowels of India, points.
+MARKS = r"\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
+_PART = rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*"
+WORD = patterns.compile(rf"{_PART}(?:['’]{_PART})*")  # "don't" is one
 WORD_PART = patterns.compile(r"[^\W_]+")  # "don't" is two
 # Scripts that put no spaces between words, as a character class has them.
 UNSPACED = (

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import Stemmer
 
@@ -192,27 +193,34 @@ FORMAT = {"format": "cB", "version": 1}  # a list of words for each hundredth of
 
 
 @cache
-def _folder() -> Path:
+def frequencies() -> Path:
+    """Return the folder of the lists of `wordfreq`."""
     spec = find_spec("wordfreq")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("wordfreq")
     return Path(next(iter(spec.submodule_search_locations))) / "data"
 
 
-@cache
-def _list(language: str) -> Mapping[str, float]:
-    """Return the words of a language with their shares; of one without a list, of the default's."""
-    file = _folder() / f"small_{language}.msgpack.gz"
-    if not file.is_file():
-        return _list(DEFAULT_LANGUAGE)
+def packed(file: str) -> Any:
+    """Read what a file of `wordfreq` holds."""
     import msgpack  # most commands ask for no frequency
 
-    header, *bins = msgpack.loads(gzip.decompress(file.read_bytes()))
+    data = gzip.decompress((frequencies() / file).read_bytes())
+    return msgpack.loads(data, strict_map_key=False)
+
+
+@cache
+def listed(language: str) -> Mapping[str, float]:
+    """Return the words of a language with their shares; of one without a list, of the default's."""
+    file = f"small_{language}.msgpack.gz"
+    if not (frequencies() / file).is_file():
+        return listed(DEFAULT_LANGUAGE)
+    header, *bins = packed(file)
     if header != FORMAT:
         raise ValueError(f"{file}: another version of wordfreq than this can read")
     found: dict[str, float] = {}
-    for place, listed in enumerate(bins):
-        found.update(dict.fromkeys(listed, 10 ** (-place / 100)))
+    for place, row in enumerate(bins):
+        found.update(dict.fromkeys(row, 10 ** (-place / 100)))
     return found
 
 
@@ -223,19 +231,19 @@ def frequency(word: str, language: str) -> float:
         word: Case folded.
         language: Its code, `de`.
     """
-    return max(_list(language).get(word, 0.0), RAREST)
+    return max(listed(language).get(word, 0.0), RAREST)
 
 
 @cache
 def common(language: str, count: int) -> frozenset[str]:
     """Return the commonest words of a language, folded: they stand in any talk."""
-    ranked = sorted(_list(language).items(), key=lambda item: -item[1])
+    ranked = sorted(listed(language).items(), key=lambda item: -item[1])
     return frozenset(folded(word) for word, _ in ranked[:count])
 
 
 def is_listed(word: str, language: str) -> bool:
     """Whether a language has a word, so that a capital letter alone makes no name of it."""
-    return word in _list(language)
+    return word in listed(language)
 
 
 HASHTAG = patterns.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")

@@ -195,6 +195,24 @@ def test_somebody_is_known_from_when_they_were_spoken_of(entity: Entity) -> None
     assert rosa.first_met == session.messages[0].at < NOON
 
 
+def test_nobody_is_known_who_neither_spoke_nor_was_spoken_of(entity: Entity) -> None:
+    heard(entity, ("sam", "My aunt sings."))
+    note = claim("The aunt sings.", "m1", rests=["aunt sings"])
+    _, outcome = dealt(
+        entity, makes(note, people=[seen("Rosa", note=note), seen("由紀", note=note)])
+    )
+    assert [one.id for one in relationships.PERSON.readable(entity.relationships)] == ["sam"]
+    assert "nobody here is called so: Rosa" in "\n".join(outcome.lines)
+
+
+def test_whose_name_is_written_in_another_script_gets_the_portrait(entity: Entity) -> None:
+    known(entity, "ヌール")
+    heard(entity, ("ヌール", "أنا نور. I love coffee."), by="ヌール")
+    drawn = seen("نور", portrait="نور says that coffee is loved, and says so again and again.")
+    dealt(entity, makes(people=[drawn]))
+    assert "coffee" in relationships.find(entity.relationships, "ヌール").text
+
+
 def test_the_page_of_somebody_spoken_of_says_it_until_they_speak_themselves(
     entity: Entity,
 ) -> None:
