@@ -7,7 +7,6 @@ nothing is proposed. Nothing is applied here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from difflib import unified_diff
 from typing import Any
@@ -17,7 +16,6 @@ from msgspec import Struct
 from bumble.entity import secrets, settings
 from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.jobs import narrate
 from bumble.llm import prompts
@@ -66,10 +64,12 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
 
 
 def run(runtime: Runtime, job: EvolveJob) -> JobResult:
-    """Propose what may change; what can't be used of an answer proposes nothing."""
-    items: Items = {}
-    with suppress(AnswerInvalidError):
-        items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
+    """Propose what may change.
+
+    Raises:
+        AnswerInvalidError: If the model's answer can't be used; the look back waits.
+    """
+    items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
     before = base.read_text(runtime.entity.file)
     diff = difference(before, applied(before, items))
     if not diff:
@@ -98,7 +98,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
             _plan_counted(runtime, job),
         ),
         lines=(
-            f"{proposal.id}: {len(proposal.items)} small changes.",
+            f"{proposal.id}: {words.counted(len(proposal.items), 'small change')}.",
             "`bumble evolve --show` has them; nothing changes before --apply.",
         ),
         data={"proposal": proposal.id, "items": len(proposal.items), "model": runtime.model.name},
@@ -222,13 +222,19 @@ def _new(runtime: Runtime, items: Items) -> Items:
         words.folded(name)
         for person in relationships.PERSON.readable(runtime.entity.relationships)
         for name in (person.id, *person.names, *" ".join(person.names).split())
-        if len(name) > 1
+        if len(name) > 1 or not name.isascii()  # 遥
     ]
 
     def is_open(item: proposals.Item) -> bool:
         """Whether everybody may read it, and it rests on something."""
-        listed = set(_words(item.text))
-        named = any(set(_words(name)) <= listed for name in folded_names if _words(name))
+        plain = words.folded(item.text)
+        listed = _words(plain)
+        # a name without capitals may stand in one word with others: 遥の妹
+        named = any(
+            name in plain if name.upper() == name else _words(name) <= listed
+            for name in folded_names
+            if _words(name)
+        )
         hidden = secrets.find_secret(item.text)
         return bool(item.sources) and not named and not hidden and item.text.casefold() not in there
 
@@ -245,7 +251,6 @@ def _new(runtime: Runtime, items: Items) -> Items:
     return chosen
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a text, without case, accents and signs."""
-    plain = "".join(sign if sign.isalnum() else " " for sign in words.folded(text))
-    return plain.split()
+def _words(text: str) -> set[str]:
+    """Return the words of a folded text, without its signs."""
+    return set("".join(sign if sign.isalnum() else " " for sign in text).split())

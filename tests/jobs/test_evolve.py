@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
+from bumble.errors import AnswerInvalidError
 from bumble.jobs import evolve
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import Abilities
@@ -97,3 +98,28 @@ def test_nothing_to_propose_still_counts(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([empty]))
     assert looked_back(runtime) is None
     assert state.read(ada.state).get("evolve", "interactions") == 100
+
+
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        ("遥", "遥には、お茶の話から聞く。"),
+        ("نور", "أسأل نور عن قهوتها"),
+        ("प्रिया", "प्रिया की चाय"),
+    ],
+)
+def test_a_name_without_capitals_is_seen_inside_a_word(ada: Entity, name: str, item: str) -> None:
+    page = f"---\nnames: [{name}]\n---\n\n{item} 妹の病気 お茶の話から聞く\n"
+    (ada.root / "relationships/friend.md").write_text(page, encoding="utf-8")
+    named = {"text": item, "reason": "It was good.", "from": ["e1"]}
+    runtime = runtime_of(ada, ScriptedModel([answer(behaviours=[named], curiosity=[named])]))
+    proposal = looked_back(runtime)
+    assert proposal is not None
+    assert (proposal.behaviours, proposal.topics) == ((), ())
+
+
+def test_an_answer_that_cannot_be_used_is_no_verdict(ada: Entity) -> None:
+    runtime = runtime_of(ada, ScriptedModel([Reply("Well.", purpose="evolve")] * 3))
+    with pytest.raises(AnswerInvalidError):
+        looked_back(runtime)
+    assert evolve.check(runtime).due
