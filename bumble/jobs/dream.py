@@ -59,7 +59,7 @@ from bumble.runtime.job import (
     traced,
 )
 from bumble.runtime.runtime import Runtime
-from bumble.text import markdown, moments, titles, tokens
+from bumble.text import markdown, moments, stop_words, titles, tokens
 from bumble.text.words import one_line, shorten
 
 EMPTY_BACKOFF_SECONDS = 1800  # after a night without an eligible pair
@@ -403,6 +403,12 @@ class Dreamt(Struct, frozen=True):
         """Whether there is nothing to keep."""
         return not self.fragments and not self.thread
 
+    def repeats(self, earlier: dreams.Dream) -> bool:
+        """Whether its thread, or all of its fragments, are those of an earlier dream."""
+        own, other = stop_words.bare(self.thread), stop_words.bare(earlier.thread)
+        images, others = (set(map(stop_words.bare, each.fragments)) for each in (self, earlier))
+        return (bool(own) and own == other) or (bool(images) and images == others)
+
     def filled(self, other: Dreamt) -> Dreamt:
         """Return this dream with what it lacks taken from another try."""
         longer = max(self.fragments, other.fragments, key=len)
@@ -459,7 +465,7 @@ def _plain(line: str) -> str:
 
 
 TAGS = ("dream", "consolidation")
-REMEMBERED_DREAMS = 60  # whose pairs are not dreamt again while others are left
+REMEMBERED_DREAMS = 60  # that are not dreamt again, and whose pairs not while others are left
 MEMORY_TOKENS = 90  # of one memory in the prompt
 SALIENCE = 0.7  # of a dream's fragment in the noise
 RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
@@ -509,9 +515,8 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     rng = random.Random(seed)
     pool = find(runtime, job.at)
     files = dreams.DREAM.files(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
-    before = {
-        frozenset(pair) for file in files for pair in base.load(file, dreams.DREAM.parse).pairs
-    }
+    earlier = [base.load(file, dreams.DREAM.parse) for file in files]
+    before = {frozenset(pair) for one in earlier for pair in one.pairs}
     chosen = choose(pool.pairs, before, runtime.config.soma.dreams.memory_pair_count, rng)
     details: dict[str, Any] = {
         "seed": seed,
@@ -530,6 +535,10 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     if dreamt.empty:
         why = f"{runtime.model.name} wrote no dream"
         return _nothing(runtime, job, why, details, notes)
+    if any(map(dreamt.repeats, earlier)):  # nor is it tried again this night
+        why = f"{runtime.model.name} wrote an earlier dream once more"
+        nothing = _nothing(runtime, job, why, details, notes)
+        return replace(nothing, plan=lambda: [plan_counted(runtime, read(runtime), job.at)])
     night = _night(runtime, job, pool, chosen, asked, dreamt, rng, seed)
     details |= {
         "id": night.id,

@@ -220,6 +220,16 @@ def test_each_switch_off_leaves_its_file_alone(ada: Entity, switch: str, path: s
     assert len(only_dream(ada).became) == 2
 
 
+def test_a_dream_that_was_dreamt_before_is_not_taken_again(ada: Entity) -> None:
+    night(ada)
+    dreamt, [believed] = only_dream(ada), list(beliefs.BELIEF.readable(ada.beliefs))
+    outcome = night(ada, at=NIGHT + timedelta(days=1))
+    assert not outcome.ran
+    assert "wrote an earlier dream once more" in outcome.lines[0]
+    assert only_dream(ada) == dreamt
+    assert list(beliefs.BELIEF.readable(ada.beliefs)) == [believed]
+
+
 def test_an_answer_without_any_dream_is_remembered_as_none(ada: Entity) -> None:
     before = truth(ada.root)
     outcome = night(ada, reply=Reply("I am only a language model.", always=True))
