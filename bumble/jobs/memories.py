@@ -512,8 +512,8 @@ def _portraits(
         likeness = next(of_them, None)
         if likeness is None:
             continue
-        # without what knowledge says from now on; what stood in it may stay
-        lines = [
+        # without what knowledge says from now on, unless most of it does; what stood in it may stay
+        own = [
             [
                 each
                 for each in line
@@ -521,9 +521,11 @@ def _portraits(
             ]
             for line in likeness.portrait
         ]
-        text = ask.joined_lines(list(filter(None, lines)), "\n")
+        text = ask.joined_lines(list(filter(None, own)), "\n")
         if not text:
             continue
+        whole_text = ask.joined_lines(likeness.portrait, "\n")
+        text = text if len(text) * 2 > len(whole_text) else whole_text
         scored = portrait.read_scores(likeness.scores, _standing(shown))
         yield (
             person,

@@ -23,7 +23,7 @@ from bumble.records.sessions import Message
 from bumble.runtime import people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import markdown, tokens, words
+from bumble.text import markdown, stop_words, tokens, words
 
 HEADING = "#"
 _GAPS = patterns.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
@@ -139,13 +139,14 @@ def is_told(sentence: str, known: Iterable[str]) -> bool:
     return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
 
 
-LEAST_CHARS = 40  # a shorter portrait is no portrait
+LEAST_CHARS = 40  # a shorter portrait is no portrait; a sign of a script without spaces says more
 MOST_LOSS = 0.30  # a rewrite that loses more is refused
 
 
 def refusal(old: str, new: str, names: Sequence[str], *, allow_shrink: bool) -> str:
     """Say why a new portrait may not take the place of the old one; empty if it may."""
-    if len(new) < LEAST_CHARS and len(new) <= len(old or new):
+    weight = sum(3 if stop_words.is_unspaced(char) else 1 for char in new)
+    if weight < LEAST_CHARS and len(new) <= len(old or new):
         return f"too little was usable: {len(new)} characters"
     lost = loss(old, new, names)
     if lost > MOST_LOSS and not allow_shrink:

@@ -343,6 +343,26 @@ def test_a_fact_told_once_stands_in_one_record(entity: Entity) -> None:
     assert entry.text == "Six slippers!"
 
 
+LAUGHS = "犬のことを笑いながら話してくれた。それが嬉しかった。"
+
+
+@pytest.mark.parametrize(
+    ("drawn", "kept"),
+    [
+        (f"Sam has a dog, Biscuit.\n{LAUGHS}", LAUGHS),  # short, but two sentences
+        ("Sam has a dog, Biscuit.\nI like Sam's laugh.", ""),
+    ],
+)
+def test_of_a_portrait_goes_what_is_known_but_not_the_most_of_it(
+    entity: Entity, drawn: str, kept: str
+) -> None:
+    heard(entity, DOG)
+    people = [seen("Sam", drawn)]
+    dealt(entity, makes("We talked.", knowledge=[fact("Sam's dog", HAS_DOG)], people=people))
+    [sam] = relationships.PERSON.readable(entity.relationships)
+    assert sam.text.replace(" ", "") == (kept or drawn).replace(" ", "")
+
+
 def test_a_title_is_no_beginning_of_what_was_dropped(entity: Entity) -> None:
     heard(entity, DOG, TEA)
     born = claim("Sam was born in Zanzibar in 1901.", "m1", rests=["nothing of it"])

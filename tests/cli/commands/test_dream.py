@@ -60,10 +60,13 @@ def test_check_names_each_gate_and_counts_the_pairs(nights: Run) -> None:
 
 def test_a_night_of_cron_dreams_once_in_four_hours(nights: Run) -> None:
     on(nights)
-    told = []
+    told, other = [], DREAM.replace("the", "a").replace("rise", "sleep")
     for minutes in range(0, 24 * 60, 10):
         nights.now = NIGHT.replace(hour=0, minute=0) + timedelta(minutes=minutes)
         told.append(nights.ok("dream", "--json").data["ran"])
+        if told[-1]:  # the next is another
+            again = {"purpose": "dream", "text": other, "always": True}
+            nights.write("../script.jsonl", json.dumps(again))
     assert [n / 6 for n, ran in enumerate(told) if ran] == pytest.approx([0, 4], abs=0.2)
     calls = nights.entity.ledger.read_text().splitlines()
     assert len(calls) == 2
