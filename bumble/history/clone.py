@@ -32,7 +32,7 @@ from bumble.records.kind import Kind, RecordKind
 from bumble.text import merge_marks, yaml_edit
 
 MADE_TWICE = "two clones made this record"
-_BASE, _OURS, _INCOMING = 1, 2, 3  # stages of git's index
+_STAGES = _BASE, _OURS, _INCOMING = 1, 2, 3  # of git's index
 _FILES = ("100644", "100755")  # modes of what is no link
 _INCOMING_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "refs/stash")
 
@@ -187,8 +187,12 @@ def mend_conflicts(root: Path, place: git.Git, policy: commits.CommitPolicy) -> 
         inner = path.removeprefix(prefix)
         if not path.startswith(prefix) or not stages:
             left.append(path)
+        elif companions.record_of(inner) in merged and inner in beside:
+            continue  # its record's sides were merged with it
         elif {_OURS, _INCOMING} <= stages.keys():
-            (merged if _merge_path(root, place, inner, stages) else left).append(inner)
+            joined = _merge_path(root, place, inner, stages)
+            (merged if joined else left).append(inner)
+            beside += joined[1:]
         else:
             back = _keep_path(root, place, inner, stages)
             (left if back is None else kept).append(inner)
@@ -237,22 +241,58 @@ def _kind(path: str) -> Kind | None:
     return kinds.of_path(companions.record_of(path) or path)
 
 
-def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]) -> bool:
-    """Merge one file by meaning; whether that could be done."""
+def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]) -> list[str]:
+    """Merge one file by meaning, where that takes it with its companion.
+
+    Returns:
+        The files that are merged; none: that could not be done.
+    """
     kind, there = _kind(path), _there(root, path)
     if kind is None or not kind.merging or there is None:
-        return False
-    sides = [
-        _text(_blob(place, stages[stage])) if stage in stages else ""
-        for stage in (_BASE, _OURS, _INCOMING)
-    ]
+        return []
+    shown = [_blob(place, stages[stage]) if stage in stages else b"" for stage in _STAGES]
+    beside = _companions(place, path, stages) if merge.is_paired(path) else None
+    sides = list(map(_text, shown))
+    if beside is not None:
+        sides = [companions.joined(path, *side) for side in zip(sides, beside, strict=True)]
+
     merged = merge.merge(path, sides[0], sides[1], sides[2])
     data = merged.text.encode(errors="surrogateescape")
+    files: list[tuple[str, bytes | None]] = [(path, data)]
+    if beside is not None:
+        files = companions.parted(path, data, shown[1], beside[1].encode(errors="surrogateescape"))
     is_open = merge_marks.line_of(_text(there)) is not None
-    if not merged.clean or not (is_open or there == data):  # somebody has been at it
-        return False
-    disk.write_atomic(disk.inside(root, path), data)
-    return _add(place, path)
+    if not merged.clean or not (is_open or there == files[0][1]):  # somebody has been at it
+        return []
+    written = [(name, new) for name, new in files if new is not None]
+    for name, new in written:
+        disk.write_atomic(disk.inside(root, name), new)
+    names = [name for name, _ in written]
+    return names if _add(place, *names) else []
+
+
+def _companions(place: git.Git, path: str, stages: Mapping[int, str]) -> list[str] | None:
+    """Return what stands beside a record on each of its sides; None where nothing tells."""
+    head, companion = _incoming_head(place), companions.place(path)
+    if not head or companion is None:
+        return None
+    merging = ("merge-base", "HEAD", head) if head == "MERGE_HEAD" else ("rev-parse", f"{head}^")
+    start = place.call(*merging).text.strip()
+    wanted = [f"{side}:./{path}" for side in ("HEAD", head)]
+    held = place.call("rev-parse", *wanted).text.split()
+    if held != [stages[_OURS], stages[_INCOMING]]:  # of another name there, or of something else
+        return None
+    names = [f"{side}:./{companion}" for side in (start, "HEAD", head)]
+    before, *sides = git.blobs(place.repository.folder, names)
+    if before is not None and None in sides:  # it is lost on a side
+        return None
+    return [_text(data) for data in (before, *sides)]
+
+
+def _incoming_head(place: git.Git) -> str:
+    """Return what names the commit that git brings in; empty where nothing does."""
+    private = place.repository.private
+    return next((head for head in _INCOMING_HEADS if (private / head).exists()), "")
 
 
 def _keep_path(
@@ -275,10 +315,9 @@ def _keep_path(
 
 def _bring_beside(root: Path, place: git.Git, path: str, *, ours: bool) -> list[str]:
     """Bring back what went with a file: a record and its companion are one, and so is a folder."""
-    record, private = companions.record_of(path) or path, place.repository.private
+    record = companions.record_of(path) or path
     kind, file = kinds.of_path(record), PurePosixPath(record)
-    heads = ("HEAD",) if ours else _INCOMING_HEADS
-    side = next((head for head in heads if (private / head).exists()), "")
+    side = "HEAD" if ours else _incoming_head(place)
     companion = companions.place(record)
     if not side or not (kind or companion):
         return []

@@ -8,6 +8,7 @@ should be is merged line by line as a whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -39,6 +40,22 @@ def merge(path: str, base: str, current: str, incoming: str) -> merge_texts.Merg
         return _merger_for(path)(base, current, incoming)
     except ValueError:  # a side is not such a record
         return merge_texts.merge_lines(base, current, incoming)
+
+
+def merge_alone(path: str, base: str, current: str, incoming: str) -> merge_texts.Merged:
+    """Join the sides of one file, as git has them; a whole that takes two files is left apart."""
+    merged = merge(path, base, current, incoming)
+    merger = _merger_for(path)
+    is_whole = merger in (SPECIAL["narrative"], SPECIAL["topic"])
+    if merger is _merge_person and merged.clean:
+        with suppress(ValueError):  # a side is no portrait
+            is_whole = _begun_anew(_people(base, current, incoming)) is not None
+    return merge_texts.apart(current, incoming) if merged.clean and is_whole else merged
+
+
+def is_paired(path: str) -> bool:
+    """Whether two sides of a record are merged together with what its companion says of each."""
+    return _merger_for(path) in map(SPECIAL.get, PAIRED)
 
 
 def _merger_for(path: str) -> Merge:
@@ -155,19 +172,30 @@ def _merge_person(base: str, current: str, incoming: str) -> merge_texts.Merged:
 
     One that was begun anew, by somebody who was forgotten and is met again, is of one side alone.
     """
-    people = [relationships.PERSON.parse(text, "person") for text in (base, current, incoming)]
-    met = [person.first_met for person in people]
-    if met[0] and met[1] and met[2] and met[1] != met[2] and met[0] in met[1:]:
-        anew = incoming if met[1] == met[0] else current
-        if max(met[1], met[2]) > met[0]:
-            return merge_texts.Merged(anew, True)
-    drawn = [person.source.with_body(person.text).text for person in people]
-    merged = _merge_drawn([relationships.PERSON.parse(text, "person") for text in drawn])
+    people = _people(base, current, incoming)
+    if (anew := _begun_anew(people)) is not None:
+        return merge_texts.Merged(anew, True)
+    merged = _merge_drawn(
+        _people(*(person.source.with_body(person.text).text for person in people))
+    )
     both = relationships.PERSON.parse(merged.text, "person") if merged.clean else None
     if both is None or both.text:
         return merged
     page = relationships.plan_update(both, "", **relationships.joined_page(*people[1:]))
     return merge_texts.Merged((page.data or b"").decode(), True) if page else merged
+
+
+def _people(*texts: str) -> list[relationships.Relationship]:
+    return [relationships.PERSON.parse(text, "person") for text in texts]
+
+
+def _begun_anew(people: Sequence[relationships.Relationship]) -> str | None:
+    """Return the side of somebody who is met again; None: neither is."""
+    met = [person.first_met for person in people]
+    if not (met[0] and met[1] and met[2]) or met[1] == met[2] or met[0] not in met[1:]:
+        return None
+    anew = people[2 if met[1] == met[0] else 1]
+    return anew.source.text if max(met[1], met[2]) > met[0] else None
 
 
 def _merge_drawn(people: Sequence[relationships.Relationship]) -> merge_texts.Merged:
@@ -177,7 +205,7 @@ def _merge_drawn(people: Sequence[relationships.Relationship]) -> merge_texts.Me
     merged = _merge_document((base, current, incoming), join)
     times = [person.last_reflection for person in people]
     written = [person.provenance.by for person in people[1:]]
-    if merged.clean or not all(written) or None in times[1:]:
+    if merged.clean or not all(written) or {times[0], None} & set(times[1:]):  # by hand since
         return merged
     # two of one night stand in an order that is the same whichever side merges
     earlier, later = sorted(people[1:], key=lambda person: (_written_at(person), person.text))
@@ -301,3 +329,4 @@ SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their val
     "person": _merge_person,
     "episode": _merge_episode,
 }
+PAIRED = ("narrative", "topic", "person")  # of a text by rules that look at fields beside it

@@ -46,6 +46,11 @@ def merge_lines(base: str, current: str, incoming: str, *options: str) -> Merged
             return Merged(result.text, result.code == 0)
         text = merge_marks.replaced(result.text, _settled, fenced=True)
         return Merged(text, result.code == 0 or not merge_marks.has_any(text))
+    return apart(current, incoming)
+
+
+def apart(current: str, incoming: str) -> Merged:
+    """Leave two sides apart, each whole."""
     markers = f"<<<<<<< ours\n{_ended(current)}=======\n{_ended(incoming)}>>>>>>> theirs\n"
     return Merged(markers, False)
 

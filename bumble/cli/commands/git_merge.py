@@ -29,7 +29,7 @@ def git_merge(
         texts = [path.read_bytes().decode(errors="surrogateescape") for path in (base, ours, other)]
     except OSError as error:
         raise UserError(f"{error.filename}: could not be read: {error.strerror}") from error
-    merged = merge.merge(path, *texts)
+    merged = merge.merge_alone(path, *texts)
     # git's own scratch file: it is not part of any entity yet
     ours.write_bytes(merged.text.encode(errors="surrogateescape"))
     if not merged.clean:
