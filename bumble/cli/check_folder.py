@@ -348,7 +348,7 @@ def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
 def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
     """Find what bumble wrote and has not committed."""
     noted = {path for note in commits.notes(root) for path in note.after}
-    changed = commits.changed(place) & noted if noted else set()
+    changed = (commits.changed(place) & noted) | {*clone.taken_back(root)} if noted else set()
     if changed:
         more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
         yield Finding(

@@ -121,7 +121,7 @@ def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
     try:
         settle_git(shell, root, timeout_seconds=wait)
         _mend_files(opened.entity, policy, wait, adopts=adopts)
-        if report.has(*HALF_MERGED, "git-cut-off"):
+        if report.has(*HALF_MERGED, "git-cut-off", "git-uncommitted"):
             clone.mend(root, policy, timeout_seconds=wait)
         if report.has("forgotten-back"):
             forget.forget_again(

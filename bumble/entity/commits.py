@@ -66,6 +66,8 @@ class PendingCommit(Struct, frozen=True):
     trailers: tuple[tuple[str, str], ...]
     after: Mapping[str, str | None]  # SHA-256 by path
     opens: bool
+    # what git has of it, by path, if it was in the middle of something: blobs before and after
+    staged: Mapping[str, Sequence[str]] = {}
 
     @property
     def cycle(self) -> str:
@@ -193,6 +195,20 @@ def notes(root: Path) -> list[PendingCommit]:
     return [note for note in own if note is not None]
 
 
+def taken_back(root: Path) -> list[PendingCommit]:
+    """Return what was written while git was in the middle of something, and is not there since."""
+    found = notes(root)
+    last = {path: note.after[path] for note in found for path in note.staged}
+    now = {path: write_ahead.digest(disk.read_if_there(root / path)) for path in last}
+    gone = {path for path, digest in last.items() if digest != now[path]}
+    return [note for note in found if not gone.isdisjoint(note.staged)]
+
+
+def drop_note(note: PendingCommit) -> None:
+    """Forget what waited to be committed."""
+    disk.remove(note.file)
+
+
 def foreign_notes(root: Path) -> list[Path]:
     """Return what another installation noted, or nobody can read: nothing of it is committed."""
     return [file for file in _note_files(root) if _read_note(file) is None]
@@ -263,6 +279,7 @@ def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
             tuple((key, value) for key, value in data["trailers"]),
             data["after"],
             data["opens"],
+            data.get("staged", {}),
         )
     except (OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -314,7 +331,29 @@ class Commits:
             paths = [path for note in self.own for path in note.after]
             self._commit(self.own, self._look(paths))
         if self.waits:
+            self._stage()
             self.policy.tell(f"written, but not committed yet: {self.waits}")
+
+    def _stage(self) -> None:
+        """Have what git is in the middle of go on with what was written, and keep that.
+
+        It refuses to go on where files differ from its index, and takes back what is in there.
+        """
+        before = self._index(self.own[-1].after)
+        is_open = self.repository.under_way not in ("", "a bisection")
+        if self.blind or not is_open or not before or self._unfiltered(list(before)):
+            return
+        waits = self.waits
+        self._git(["add", "--all"], list(before))
+        self.waits, after = waits, self._index(before)
+        staged = {path: (blob, after.get(path, "")) for path, blob in before.items()}
+        _put_note(replace(self.own[-1], staged=staged))
+
+    def _index(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return the blobs of some files in git's index."""
+        listed = self.git.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *paths)
+        rows = (row.partition("\t") for row in listed.text.split("\0") if row)
+        return {path: about.split(" ")[1] for about, _, path in rows}
 
     def adopt(self, change_set: changes.ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
@@ -383,6 +422,9 @@ class Commits:
             for path, after in note.after.items()
             if path in changed and self._digest(path) == after
         }
+        # whoever knows how files merge writes that again
+        gone = taken_back(self.root)
+        waiting = [note for note in waiting if note not in gone]
         self.own = [
             note for note in waiting if note.opens and any(path in paths for path in note.after)
         ]
@@ -448,9 +490,12 @@ class Commits:
         staged = [entry.path for entry in entries if entry.staged or entry.unmerged]
         if staged:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
-        # say what a commit would need that came with the folder; empty if nothing
+        return self._unfiltered([entry.path for entry in entries])
+
+    def _unfiltered(self, paths: Sequence[str]) -> str:
+        """Say what a commit would need that came with the folder; empty if nothing."""
         try:
-            path, name = self.git.unfiltered([entry.path for entry in entries]) or ("", "")
+            path, name = self.git.unfiltered(paths) or ("", "")
         except ValueError as error:
             return str(error)
         if not path:

@@ -44,13 +44,17 @@ class Mended(Struct, frozen=True):
     kept: tuple[str, ...] = ()  # changed on one side, deleted on the other
     left: tuple[str, ...] = ()  # for a person to settle
     under_way: str = ""  # what git is still in the middle of: "a rebase"
+    again: tuple[str, ...] = ()  # written while it was, taken back with it, and written again
 
     @property
     def sentence(self) -> str:
         """Say what was done; empty if nothing was."""
-        if not (self.paths or self.kept):
-            return ""
         lines = []
+        if self.again:
+            again = ", ".join(dict.fromkeys(self.again))
+            lines += [f"What git took back of what was written meanwhile is there again: {again}."]
+        if not (self.paths or self.kept):
+            return "\n".join(lines)
         if self.paths:
             lines += [f"What git left apart is merged by meaning now: {', '.join(self.paths)}."]
         if self.kept:
@@ -98,7 +102,44 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
     paths = (*settled.paths, *(change.path for change in planned))
-    return Mended(paths, settled.kept, settled.left, place.repository.under_way)
+    again = tuple(_write_again(root, policy, timeout_seconds=timeout_seconds))
+    return Mended(paths, settled.kept, settled.left, place.repository.under_way, again)
+
+
+def _write_again(
+    root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float
+) -> Iterator[str]:
+    """Write again what git took back with what it was in the middle of; yield the files."""
+    for note, planned in _taken_back(root):
+        change_set = changes.ChangeSet(note.title, planned, note.trailers)
+        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+        commits.drop_note(note)
+        yield from (change.path for change in planned)
+
+
+def taken_back(root: Path) -> list[str]:
+    """Return the files of which git took back what was written; the next command has it again."""
+    return [change.path for _, planned in _taken_back(root) for change in planned]
+
+
+def _taken_back(root: Path) -> Iterator[tuple[commits.PendingCommit, tuple[changes.Change, ...]]]:
+    repository = gitdir.find(root)
+    for note in commits.taken_back(root) if repository and not repository.under_way else ():
+        again = (_again(root, path, *blobs) for path, blobs in note.staged.items())
+        yield note, tuple(filter(None, again))
+
+
+def _again(root: Path, path: str, before: str, after: str) -> changes.Change | None:
+    """Plan to have in a file what changed between two of its versions."""
+    old, (was, new) = _there(root, path), git.blobs(root, [before, after or git.NOWHERE])
+    data = new
+    if old is not None and new is not None:
+        data = _of_both(path, _text(old), _text(new), _text(was)).encode(errors="surrogateescape")
+    # what was removed stays where it was changed since, and where git has swept up the new version
+    if data == old or (data is None and (after or old != was)):
+        return None
+    read = None if old is None else disk.sha256(old)
+    return changes.Change(path, "write again what git took back", data, read, alone=True)
 
 
 def waiting(root: Path, *, trusted: bool) -> list[str]:
@@ -108,7 +149,7 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
     twins = (change.path for change in _made_one(root))
-    return list(dict.fromkeys([*unmerged(place), *marked, *twins]))
+    return list(dict.fromkeys([*unmerged(place), *marked, *twins, *taken_back(root)]))
 
 
 def _made_one(root: Path) -> Iterator[changes.Change]:
@@ -255,7 +296,6 @@ def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]
     sides = list(map(_text, shown))
     if beside is not None:
         sides = [companions.joined(path, *side) for side in zip(sides, beside, strict=True)]
-
     merged = merge.merge(path, sides[0], sides[1], sides[2])
     data = merged.text.encode(errors="surrogateescape")
     files: list[tuple[str, bytes | None]] = [(path, data)]

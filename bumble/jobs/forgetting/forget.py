@@ -21,7 +21,7 @@ from bumble.entity import changes, commits, companions, review_branch
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, RecordInvalidError
-from bumble.files import disk, git
+from bumble.files import disk
 from bumble.history.findings import Finding
 from bumble.index import place, sync
 from bumble.jobs.forgetting import draft, record_files, transcripts
@@ -523,18 +523,6 @@ def forget_again(
         done = more
         change_set = ChangeSet(TITLE, done.changes)
         commits.apply(entity.root, change_set, policy, timeout_seconds=timeout_seconds)
-        _stage(entity, policy, done)
         drop_caches(entity, caches)
         scrub_traces(entity, [done], at, name=policy.name, zone=zone)
     return done
-
-
-def _stage(entity: Entity, policy: commits.CommitPolicy, plan: Forgetting) -> None:
-    """Have what git is in the middle of go on with what is left, instead of stopping at it."""
-    place = git.at(entity.root, trusted=policy.trusted)
-    if place is not None and place.repository.under_way and policy.autocommit:
-        pairs = [(change.path, companions.place(change.path)) for change in plan.changes]
-        paths = [name for pair in pairs for name in pair if name]
-        known = place.call("--literal-pathspecs", "ls-files", "-z", "--", *paths).text.split("\0")
-        there = [name for name in paths if name in known or (entity.root / name).exists()]
-        place.call("--literal-pathspecs", "add", "--all", "--ignore-errors", "--", *there)
