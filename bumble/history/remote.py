@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.entity import approvals, changes, commits, git_operations, settings
+from bumble.entity import approvals, changes, commits, companions, git_operations, settings
 from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.errors import (
     FolderOutdatedError,
@@ -227,7 +227,12 @@ def gone(root: Path, place: git.Git, before: str) -> tuple[dict[str, int], list[
         and not any(record[1] in entry.ids or entry.is_named(record[1]) for entry in entries)
     ]
     counts = Counter(record[0] for path in paths if (record := _record(path)))
-    return dict(counts), list(dict.fromkeys(_topmost_gone(root, path) for path in paths))
+    # what stands beside a record comes first: where not all is shown, no record is left alone
+    both = [one for path in paths for one in (companions.place(path), path) if one]
+    held = git.blobs(root, [f"{before}:./{path}" for path in both])
+    there_before = (path for path, data in zip(both, held, strict=True) if data is not None)
+    lost = (path for path in there_before if not (root / path).exists())
+    return dict(counts), list(dict.fromkeys(_topmost_gone(root, path) for path in lost))
 
 
 def _forgotten_since(place: git.Git, before: str) -> set[str]:

@@ -358,3 +358,26 @@ def test_sync_tells_what_another_clone_deleted_and_how_to_have_it_back(
         subprocess.run(shlex.split(command), check=True, capture_output=True)
     assert FIRST in life.text(sessions.path("ses_1"))
     assert [path.stem for path in kinds.BELIEF.paths(Entity(life.entity.root))] == ["bel_1"]
+
+
+def test_what_brings_a_record_back_brings_back_what_stands_beside_it(
+    life: Run, tmp_path: Path
+) -> None:
+    life.ok("belief", "add", "The moon is near.")
+    life.ok("episode", "add", "We sailed to Fehmarn.")
+    life.ok("belief", "add", "The sea is wide.")
+    before = {path: path.read_bytes() for path in life.entity.root.rglob("*.*") if path.is_file()}
+    away = cloned(life, tmp_path)
+    life.ok("-e", str(away), "belief", "remove", "last", "--yes")
+    life.ok("-e", str(away), "episode", "remove", "last", "--yes")
+    git(away, "push", "-q")
+    life.ok("knowledge", "set", "Mine", "A fact.")
+    ran = life.ok("sync")
+    (back,) = (line for line in ran.err.splitlines() if "restore --source" in line)
+    for command in back.split(" && "):
+        subprocess.run(shlex.split(command), check=True, capture_output=True)
+    root = life.entity.root
+    both = [path for kind in ("beliefs", "episodes") for path in before if kind in path.parts]
+    assert len(both) == 6 and all(path.read_bytes() == before[path] for path in both)
+    assert git(root, "status", "--porcelain") == ""
+    assert "[source-lost]" not in life.ok("doctor").out
