@@ -91,14 +91,16 @@ def parse(source: str, stem: str = "") -> Knowledge:
 
 
 def changed_locked(before: Knowledge, after: Knowledge) -> tuple[str, ...]:
-    """Return the titles of locked sections that are not what they were, or gone."""
-    stands = {section.title: section for section in after.sections if section.locked}
-    return tuple(
-        section.title
-        for section in before.sections
-        if section.locked
-        and (section.title not in stands or stands[section.title].text != section.text)
+    """Return the titles of locked sections that don't read as they did, or are gone."""
+    was, now = (
+        {
+            section.title: [line.rstrip() for line in section.text.strip().splitlines()]
+            for section in book.sections
+            if section.locked
+        }
+        for book in (before, after)
     )
+    return tuple(title for title, lines in was.items() if now.get(title) != lines)
 
 
 def unmarked(title: str) -> tuple[str, bool]:
