@@ -527,10 +527,17 @@ class Commits:
             self._git(["add", "--intent-to-add"], new)
         if not self.waits:
             options = ["--only", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace"]
-            self._git(["commit", *options, "-m", message], [entry.path for entry in entries])
+            paths = [entry.path for entry in entries]
+            made = self._git(["commit", *options, "-m", message], paths)
+            if not (made or self.waits):  # else no merge would pass what differs by line ends alone
+                self._git(["add", "--all"], paths)
 
-    def _git(self, command: Sequence[str], paths: Sequence[str]) -> None:
-        """Run a command that writes, on some files; why it fails is why they wait."""
+    def _git(self, command: Sequence[str], paths: Sequence[str]) -> bool:
+        """Run a command that writes, on some files; why it fails is why they wait.
+
+        Returns:
+            Whether there was something to do.
+        """
         stdin = "\0".join(paths).encode(errors="surrogateescape")
         options = ("-c", "i18n.commitEncoding=UTF-8", "--literal-pathspecs", *command)
         for _ in range(BUSY_TRIES):
@@ -539,11 +546,13 @@ class Commits:
                 result = signed(self.git, self.policy, *named, stdin=stdin)
             is_refused = any(not line.startswith("warning: ") for line in result.err.splitlines())
             if result.code == 0 or (result.code == 1 and not is_refused):
-                return  # or there is nothing to commit: line ends alone, or a killed writer did it
+                # or there is nothing to commit: line ends alone, or a killed writer did it
+                return result.code == 0
             if not _is_held(result):
                 break
             time.sleep(BUSY_WAIT_SECONDS)
         self.waits = self._busy if _is_held(result) else f"git refuses: {result.why}"
+        return False
 
     @property
     def _busy(self) -> str:

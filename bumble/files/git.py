@@ -111,9 +111,10 @@ class GitResult(Struct, frozen=True):
 
     @property
     def why(self) -> str:
-        """The first line of what it complained of."""
+        """The first line of what it complained of, that is no mere warning if it can be."""
         lines = self.err.strip().splitlines() or [f"git ended with {_told(self.code)}"]
-        return lines[0].removeprefix("fatal: ").removeprefix("error: ")
+        errors = (line for line in lines if not line.startswith("warning: "))
+        return next(errors, lines[0]).removeprefix("fatal: ").removeprefix("error: ")
 
 
 def _told(code: int) -> str:

@@ -95,3 +95,18 @@ def test_what_was_written_meanwhile_does_not_keep_git_from_going_on(
     git(root, "-c", "core.editor=true", what, "--continue")
     assert "half merged" not in life.ok("status").err
     check(life)
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"\n", b"\r\n"), (b"\n- ", b"  \n- ")])
+def test_other_line_ends_are_no_change_that_keeps_a_merge_from_coming(
+    life: Run, old: bytes, new: bytes
+) -> None:
+    root = life.entity.root
+    git(root, "reset", "-q", "--hard", "HEAD~2")
+    for file in (life.entity.knowledge, life.entity.journal, root / "entity.yaml"):
+        file.write_bytes(file.read_bytes().replace(old, new))
+    ran = life.ok("sync", "--push")
+    assert "Assam" in life.entity.knowledge.read_text()
+    assert "another clone changed" not in ran.err
+    assert git(root, "status", "--porcelain") == ""
+    git(root.with_name("away"), "pull", "-q", "--ff-only")
