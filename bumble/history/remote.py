@@ -80,8 +80,11 @@ def upstream(root: Path, place: git.Git) -> Upstream:
     """Return what the branch that is checked out follows.
 
     Raises:
-        SyncError: If it follows none, or none is.
+        SyncError: If it follows none, or none is, or something is under way that is no merge.
     """
+    under_way = place.repository.under_way
+    if under_way not in ("", "a merge"):
+        raise SyncError(root, f"{under_way} is under way", _endings(root, under_way))
     head = place.call("symbolic-ref", "--quiet", "HEAD").text.strip()
     if not head:
         raise SyncError(root, "no branch is checked out", "`git switch main` goes back to one.")
@@ -158,19 +161,20 @@ def _go_on(
 
     Raises:
         MergeUnfinishedError: If something is not settled yet.
-        SyncError: If something else is under way, or git refuses.
+        SyncError: If git refuses.
     """
-    under_way = place.repository.under_way
-    on, back = gitdir.ENDINGS[under_way]
     if left := sorted(clone.unmerged(place)):
-        raise MergeUnfinishedError(root, left, back)
-    git_here = f"git -C {shlex.quote(str(root))}"
-    advice = f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
-    if under_way != "a merge":
-        raise SyncError(root, f"{under_way} is under way", advice)
+        raise MergeUnfinishedError(root, left, gitdir.ENDINGS["a merge"][1])
     with changes.held(root, timeout_seconds=timeout_seconds):
         if why := commits.conclude(place, policy):
-            raise SyncError(root, why, advice)
+            raise SyncError(root, why, _endings(root, "a merge"))
+
+
+def _endings(root: Path, under_way: str) -> str:
+    """Say how git goes on with what it is in the middle of, and how that is taken back."""
+    git_here = f"git -C {shlex.quote(str(root))}"
+    on, back = gitdir.ENDINGS[under_way]
+    return f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
 
 
 def _merged(

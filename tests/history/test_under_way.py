@@ -110,3 +110,13 @@ def test_other_line_ends_are_no_change_that_keeps_a_merge_from_coming(
     assert "another clone changed" not in ran.err
     assert git(root, "status", "--porcelain") == ""
     git(root.with_name("away"), "pull", "-q", "--ff-only")
+
+
+@pytest.mark.parametrize("what", ["rebase", "cherry-pick"])
+def test_sync_says_how_what_it_does_not_go_on_with_ends(life: Run, what: str) -> None:
+    root = life.entity.root
+    brought(root, what, "origin/main~1" if what == "cherry-pick" else "origin/main")
+    ran = life("sync")
+    assert ran.code == 13
+    assert f"a {what} is under way" in ran.err
+    assert f"{what} --continue`, or take it back with `git -C {root} {what} --abort`" in ran.err
