@@ -487,8 +487,11 @@ class Commits:
             return self._busy
         if detached:
             return "no branch is checked out (`git switch main` goes back to one)"
-        staged = [entry.path for entry in entries if entry.staged or entry.unmerged]
-        if staged:
+        if apart := [entry.path for entry in entries if entry.unmerged]:
+            return (
+                f"git could not join the two sides of {', '.join(apart)}; keep one, and commit it"
+            )
+        if staged := [entry.path for entry in entries if entry.staged]:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
         return self._unfiltered([entry.path for entry in entries])
 

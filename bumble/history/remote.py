@@ -80,12 +80,11 @@ def upstream(root: Path, place: git.Git) -> Upstream:
     """Return what the branch that is checked out follows.
 
     Raises:
-        SyncError: If it follows none, or none is, or something is under way that is no merge.
+        SyncError: If it follows none, or none is.
     """
-    under_way = place.repository.under_way
-    if under_way not in ("", "a merge"):
-        raise SyncError(root, f"{under_way} is under way", _endings(root, under_way))
     head = place.call("symbolic-ref", "--quiet", "HEAD").text.strip()
+    if not head and place.repository.under_way:
+        raise _unended(root, place.repository.under_way)
     if not head:
         raise SyncError(root, "no branch is checked out", "`git switch main` goes back to one.")
     form = "%(upstream:remotename)%00%(upstream:remoteref)%00%(upstream)"
@@ -161,20 +160,24 @@ def _go_on(
 
     Raises:
         MergeUnfinishedError: If something is not settled yet.
-        SyncError: If git refuses.
+        SyncError: If something else is under way, or git refuses.
     """
+    under_way = place.repository.under_way
+    if under_way != "a merge":
+        raise _unended(root, under_way)
     if left := sorted(clone.unmerged(place)):
-        raise MergeUnfinishedError(root, left, gitdir.ENDINGS["a merge"][1])
+        raise MergeUnfinishedError(root, left, gitdir.ENDINGS[under_way][1])
     with changes.held(root, timeout_seconds=timeout_seconds):
         if why := commits.conclude(place, policy):
-            raise SyncError(root, why, _endings(root, "a merge"))
+            raise _unended(root, under_way, why)
 
 
-def _endings(root: Path, under_way: str) -> str:
-    """Say how git goes on with what it is in the middle of, and how that is taken back."""
+def _unended(root: Path, under_way: str, why: str = "") -> SyncError:
+    """Say that git is in the middle of something, how it goes on, and how that is taken back."""
     git_here = f"git -C {shlex.quote(str(root))}"
     on, back = gitdir.ENDINGS[under_way]
-    return f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
+    advice = f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
+    return SyncError(root, why or f"{under_way} is under way", advice)
 
 
 def _merged(

@@ -120,3 +120,14 @@ def test_sync_says_how_what_it_does_not_go_on_with_ends(life: Run, what: str) ->
     assert ran.code == 13
     assert f"a {what} is under way" in ran.err
     assert f"{what} --continue`, or take it back with `git -C {root} {what} --abort`" in ran.err
+
+
+def test_a_stash_that_git_could_not_join_is_not_called_staged(life: Run) -> None:
+    root, fact = life.entity.root, life.entity.knowledge
+    fact.write_text(fact.read_text().replace("Sencha", "Mate"))
+    git(root, "stash", "-q")
+    life.ok("knowledge", "set", "Tea", "Rooibos")
+    brought(root, "stash", "pop")
+    ran = life("sync")
+    assert "could not join the two sides of knowledge.md" in ran.err
+    assert "staged" not in ran.err
