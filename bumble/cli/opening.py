@@ -430,8 +430,9 @@ def forget_again(opened: Opened, *, brought_by: str = "A merge") -> None:
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
     if plan.changes:
-        told = f"{brought_by} brought back what was forgotten: {plan.summary}. Gone."
-        output.warn(opened.shell, told)
+        told = f"{brought_by} brought back what was forgotten; forgotten again: {plan.summary}."
+        more = "What a person wrote of them stays: `bumble person forget NAME --dry-run` names it."
+        output.warn(opened.shell, f"{told}\n{more}")
 
 
 def _settings(
