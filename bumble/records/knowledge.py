@@ -103,6 +103,16 @@ def changed_locked(before: Knowledge, after: Knowledge) -> tuple[str, ...]:
     return tuple(title for title, lines in was.items() if now.get(title) != lines)
 
 
+def narrowed(before: Knowledge, after: Knowledge) -> tuple[str, ...]:
+    """Return the titles of sections that were for everybody, and are for some people alone."""
+    was = {section.title for section in before.sections if not section.provenance.audience}
+    return tuple(
+        section.title
+        for section in after.sections
+        if section.provenance.audience and section.title in was
+    )
+
+
 def unmarked(title: str) -> tuple[str, bool]:
     """Split a title into what it says and whether it carries the marker of a locked section."""
     said, mark = title, _MARK.match(title)

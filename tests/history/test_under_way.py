@@ -131,3 +131,14 @@ def test_a_stash_that_git_could_not_join_is_not_called_staged(life: Run) -> None
     ran = life("sync")
     assert "could not join the two sides of knowledge.md" in ran.err
     assert "staged" not in ran.err
+
+
+def test_a_fact_that_a_merge_makes_private_is_named(life: Run) -> None:
+    root, away = life.entity.root, life.entity.root.with_name("away")
+    git(root, "reset", "-q", "--hard", "HEAD~2")
+    life.ok("knowledge", "set", "Of Sam", "Sam is on holiday.")
+    life.ok("-e", str(away), "knowledge", "set", "Of Sam [only for sam]", "Sam is ill.")
+    git(away, "push", "-q")
+    ran = life.ok("sync")
+    assert "“Of Sam” of knowledge.md was for everybody, and is only for some now" in ran.err
+    assert "## Of Sam [only for sam]" in life.entity.knowledge.read_text()

@@ -85,19 +85,26 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     policy = opened.commit_policy
     _keep(opened)
     remote.fetch(root, place, target)
-    locked = knowledge.readable(opened.entity.knowledge)
+    before = knowledge.readable(opened.entity.knowledge)
     merging = remote.merge(
         root, place, target, policy, timeout_seconds=timeout, leaves_open=leaves_open
     )
     gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
     opening.settle_merges(opened, merging.mended.kept)
     _keep(opened)  # what was edited while a merge waited for its owner
-    changed = knowledge.changed_locked(locked, knowledge.readable(opened.entity.knowledge))
+    after = knowledge.readable(opened.entity.knowledge)
+    changed = knowledge.changed_locked(before, after)
     for title in changed:
         output.warn(
             shell,
             f"another clone changed the locked section “{title}”:"
             f" `bumble diff {knowledge.PATH}` shows how",
+        )
+    for title in knowledge.narrowed(before, after):
+        output.warn(
+            shell,
+            f"“{title}” of {knowledge.PATH} was for everybody, and is only for some now, as another"
+            " clone has it",
         )
     if gone:
         output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))
