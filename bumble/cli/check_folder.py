@@ -33,7 +33,7 @@ from bumble.history.findings import Finding
 from bumble.index import sync
 from bumble.index.place import Place
 from bumble.records import kinds
-from bumble.text.words import one_line
+from bumble.text.words import counted, one_line
 
 MOST_SHOWN = 20  # paths in a sentence
 MEND = "bumble doctor --fix"
@@ -259,7 +259,7 @@ def _index_findings(
     if state.stale:
         yield Finding(
             "index-stale",
-            f"{state.stale:,} files have changed since the last search",
+            f"changed since the last search: {counted(state.stale, 'file')}",
             name,
             fix="bumble index",
         )

@@ -147,7 +147,8 @@ def _decide(
         rows = history.actions(versions, EVERYTHING)
         done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
         title = f"{proposal.name} ({proposal.title})"
-        lines += [f"Would {verb} {title}:" if dry_run else f"{verb.title()}ed {title}:"]
+        told = f"Would {verb} {title}" if dry_run else f"{verb.title()}ed {title}"
+        lines += [f"{told}:" if rows or decision.stays else f"{told}."]
         lines += history.action_lines(rows)
         lines += [f"  left as it is: {path}" for path in decision.stays]
     if not dry_run:
