@@ -12,12 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from bumble.body.familiarity import STRANGER
 from bumble.body.familiarity import Scores as Scores
 from bumble.entity import companions
 from bumble.entity.changes import Change
@@ -55,8 +57,9 @@ def _pending(base: Any, current: Any, incoming: Any) -> Any:
     return by_time[-MAX_PENDING:]
 
 
-def _moved_score(base: Any, current: Any, incoming: Any) -> Any:
-    """Let both sides move a score."""
+def _moved_score(first: float, base: Any, current: Any, incoming: Any) -> Any:
+    """Let both sides move a score, from what it is `first`, where they met apart."""
+    base = first if base is fields.ABSENT else base
     values = [0 if value is fields.ABSENT else value for value in (base, current, incoming)]
     if not all(isinstance(value, int | float) for value in values):
         raise fields.Clash
@@ -125,7 +128,9 @@ class Relationship(Record, frozen=True, kw_only=True):
         Mapping[str, fields.Rule]
     ] = {  # the later one's, else what both sides make
         "previous_health": fields.plain,
-        "scores": fields.nested({}, _moved_score),
+        "scores": fields.nested(
+            {name: partial(_moved_score, first) for name, first in asdict(STRANGER).items()}
+        ),
         "dynamic": fields.plain,
     }
 

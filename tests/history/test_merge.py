@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bumble.body import soma as body
+from bumble.body.familiarity import STRANGER
 from bumble.files import git
 from bumble.history.merge import merge
 from bumble.records import (
@@ -161,6 +163,13 @@ def test_scoring_on_both_sides_and_what_came_before_leave_no_marker() -> None:
 
     found = relationships.PERSON.parse(joined(SAM, "", scored(1, 0.6), scored(2, 0.4)), "sam")
     assert (found.last_scored, found.previous_health) == (later(2), 0.4)
+
+
+def test_who_is_met_on_both_sides_is_no_warmer_for_that() -> None:
+    sides = [person(1, n, scores=replace(STRANGER, trust=0.6)) for n in (1, 2)]
+    found = relationships.PERSON.parse(joined(SAM, "", *sides), "sam")
+    moved = 0.6 + 0.6 - STRANGER.trust
+    assert (found.scores.warmth, found.scores.trust) == (STRANGER.warmth, moved)
 
 
 def test_two_portraits_by_hand_leave_markers_in_the_text_and_whole_counters() -> None:
