@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from bumble.entity import changes, commits, create, git_operations, settings
+from bumble.entity import changes, commits, create, git_operations, settings, uncommitted
 from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
 from bumble.entity.write_ahead import INTENT
 from bumble.errors import (
@@ -105,7 +105,7 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         return
     left = changes.leftovers(entity.root)
     readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
-    for path in (*readable, *commits.foreign_notes(entity.root)):
+    for path in (*readable, *uncommitted.foreign(entity.root)):
         yield Finding(
             "change-foreign",
             f"a change another installation left half done, {_targets(path)}; if it is yours, take"
@@ -347,7 +347,7 @@ def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
 
 def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
     """Find what bumble wrote and has not committed."""
-    noted = {path for note in commits.notes(root) for path in note.after}
+    noted = {path for note in uncommitted.notes(root) for path in note.after}
     changed = (commits.changed(place) & noted) | {*clone.taken_back(root)} if noted else set()
     if changed:
         more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""

@@ -21,7 +21,7 @@ from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, settings
+from bumble.entity import changes, commits, settings, uncommitted
 from bumble.entity.config import Identity
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
@@ -151,7 +151,7 @@ def _mend_files(
     commits.catch_up(entity.root, policy, turns=True, timeout_seconds=timeout_seconds)
     if adopts:
         changes.adopt(entity.root, timeout_seconds=timeout_seconds)
-        commits.adopt_notes(entity.root)
+        uncommitted.adopt(entity.root)
     missing = {finding.code for finding in check_folder.check_git(entity, trusted=policy.trusted)}
     if "git-driver" in missing:
         clone.install_driver(entity.root)

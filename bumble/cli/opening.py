@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from bumble.cli import index_place, output
 from bumble.cli.process import Shell
-from bumble.entity import approvals, changes, commits, folder, git_operations, settings
+from bumble.entity import approvals, changes, commits, folder, git_operations, settings, uncommitted
 from bumble.entity.config import Config, Identity
 from bumble.entity.settings import Settings
 from bumble.errors import (
@@ -193,7 +193,7 @@ def _enclose(shell: Shell, root: Path) -> None:
 
 def _tell_of_foreign(shell: Shell, root: Path) -> None:
     """Say that work of another installation waits, which is not done unasked."""
-    waiting = [*changes.leftovers(root).foreign, *commits.foreign_notes(root)]
+    waiting = [*changes.leftovers(root).foreign, *uncommitted.foreign(root)]
     if waiting:
         count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
         output.warn(
@@ -365,7 +365,9 @@ def _maybe_half_merged(root: Path) -> gitdir.Repository | None:
     found = gitdir.find(root)
     if found is None:
         return None
-    return found if approvals.may_be_half_merged(root, found) or commits.taken_back(root) else None
+    return (
+        found if approvals.may_be_half_merged(root, found) or uncommitted.taken_back(root) else None
+    )
 
 
 def _check_merges(opened: Opened) -> None:

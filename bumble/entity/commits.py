@@ -9,7 +9,6 @@ made for people's commits.
 
 from __future__ import annotations
 
-import json
 import shlex
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,20 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from bumble.entity import changes, git_operations, installation, write_ahead
+from bumble.entity import changes, git_operations, uncommitted, write_ahead
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import MergeUnfinishedError, UnsafePathError
+from bumble.entity.uncommitted import CYCLE, PendingCommit
+from bumble.errors import MergeUnfinishedError
 from bumble.files import disk, git, gitdir
 from bumble.files.gitdir import Repository
 from bumble.text import yaml_edit
-from bumble.text.words import shorten
 
-CYCLE = "Cycle"  # the trailer that every commit of a change set has
 BY_HAND = "by hand"
 BEGUN = "begin: what was here before its first commit\n"  # with all that git did not know of it
-NOTES = "uncommitted"  # below `.bumble/`
 REAL_NAME = ("-c", "user.useConfigOnly=true")  # a guessed name would stand there for ever
 STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames")
 # Records lie in folders by date: git must not take one folder for another's new name.
@@ -42,7 +39,6 @@ PLAINLY = ("--ff", "--commit", "--no-squash", "--no-verify-signatures", "--no-au
 # Two short records are so alike that git would take one for another by a new name.
 EXACT_RENAMES = ("-X", "find-renames=100%")
 MAX_BODY_LINES = 100
-MAX_LINE_CHARS = 300
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
 BUSY_TRIES, BUSY_WAIT_SECONDS = 10, 0.1  # another git holds the index
 
@@ -55,24 +51,6 @@ class CommitPolicy(Struct, frozen=True):
     clock: Callable[[], datetime]
     tell: Callable[[str], None]  # hears why something was not committed
     trusted: bool = False  # whether what came with the folder may run programs
-
-
-class PendingCommit(Struct, frozen=True):
-    """A set that is written, or about to be, and not committed yet."""
-
-    file: Path
-    title: str
-    body: tuple[str, ...]
-    trailers: tuple[tuple[str, str], ...]
-    after: Mapping[str, str | None]  # SHA-256 by path
-    opens: bool
-    # what git has of it, by path, if it was in the middle of something: blobs before and after
-    staged: Mapping[str, Sequence[str]] = {}
-
-    @property
-    def cycle(self) -> str:
-        """What made it, as the trailer of its commit will say."""
-        return dict(self.trailers).get(CYCLE) or self.title.partition(":")[0]
 
 
 class Waiting(Struct, frozen=True):
@@ -127,7 +105,7 @@ def catch_up(
         What can't be committed now.
     """
     made = history(root, policy)
-    if made is None or not notes(root):
+    if made is None or not uncommitted.notes(root):
         return Waiting()
     with changes.held(root, timeout_seconds=timeout_seconds):
         write_ahead.recover(root)
@@ -186,105 +164,6 @@ def _is_asked_for(root: Path) -> bool:
     return False
 
 
-def notes(root: Path) -> list[PendingCommit]:
-    """Return what is not committed yet, oldest first; what this installation did not note is not.
-
-    One that can't be read is passed over too.
-    """
-    own = (_read_note(file) for file in _note_files(root))
-    return [note for note in own if note is not None]
-
-
-def taken_back(root: Path) -> list[PendingCommit]:
-    """Return what was written while git was in the middle of something, and is not there since."""
-    found = notes(root)
-    last = {path: note.after[path] for note in found for path in note.staged}
-    now = {path: write_ahead.digest(disk.read_if_there(root / path)) for path in last}
-    gone = {path for path, digest in last.items() if digest != now[path]}
-    return [note for note in found if not gone.isdisjoint(note.staged)]
-
-
-def drop_note(note: PendingCommit) -> None:
-    """Forget what waited to be committed."""
-    disk.remove(note.file)
-
-
-def foreign_notes(root: Path) -> list[Path]:
-    """Return what another installation noted, or nobody can read: nothing of it is committed."""
-    return [file for file in _note_files(root) if _read_note(file) is None]
-
-
-def adopt_notes(root: Path) -> None:
-    """Make our own what another installation noted, at the owner's word; drop what is no note."""
-    with changes.held(root):
-        for file in foreign_notes(root):
-            note = _read_note(file, adopts=True)
-            if note is None:
-                disk.remove(file)
-            else:
-                _put_note(note)
-
-
-def reword_notes(root: Path, tells: Callable[[str], bool]) -> None:
-    """Take the words out of what waits to be committed, where they tell of somebody forgotten.
-
-    Args:
-        root: Of the entity.
-        tells: Whether a text does.
-    """
-    if not notes(root):
-        return
-    with changes.held(root):
-        for note in notes(root):
-            if any(map(tells, (note.title, *note.body))):
-                plain = f"{note.cycle}: words that were forgotten"
-                _put_note(replace(note, title=plain, body=()))
-
-
-def _note_files(root: Path) -> list[Path]:
-    place = root / ".bumble" / NOTES
-    if place.is_symlink() or not disk.settled(place).is_dir():  # no writer makes it a link
-        return []
-    numbered = sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
-    tracked = git.tracked(root, f".bumble/{NOTES}") if numbered else {}
-    return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
-
-
-def _note(
-    file: Path, change_set: changes.ChangeSet, after: Mapping[str, str | None]
-) -> PendingCommit:
-    body = [_line(change.why) for change in change_set.changes if change.why.strip()]
-    title, trailers = _line(change_set.title), change_set.trailers
-    return PendingCommit(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
-
-
-def _put_note(note: PendingCommit) -> None:
-    data: dict[str, Any] = asdict(note)
-    del data["file"]
-    text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
-    temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
-    disk.remove(temporary)
-    with disk.translate_os_errors(temporary):
-        disk.write_synced(temporary, installation.signed(note.file.name, text), mode=None)
-    disk.move(temporary, note.file)
-
-
-def _read_note(file: Path, *, adopts: bool = False) -> PendingCommit | None:
-    try:
-        data = json.loads(installation.note_in(file.name, disk.read(file), adopts=adopts))
-        return PendingCommit(
-            file,
-            data["title"],
-            tuple(data["body"]),
-            tuple((key, value) for key, value in data["trailers"]),
-            data["after"],
-            data["opens"],
-            data.get("staged", {}),
-        )
-    except (OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
 class Commits:
     """Makes the commits of one change set; its methods are called with the lock held."""
 
@@ -309,7 +188,7 @@ class Commits:
         if not self.commits and not self.repository.under_way:
             return
         paths = [path for path in map(self._place, (step.path for step in steps)) if path]
-        waiting = notes(self.root)
+        waiting = uncommitted.notes(self.root)
         self._begin(waiting)
         entries = self._look({*paths, *(path for note in waiting for path in note.after)})
         clash = [entry.path for entry in entries if entry.unmerged and entry.path in paths]
@@ -347,7 +226,7 @@ class Commits:
         self._git(["add", "--all"], list(before))
         self.waits, after = waits, self._index(before)
         staged = {path: (blob, after.get(path, "")) for path, blob in before.items()}
-        _put_note(replace(self.own[-1], staged=staged))
+        uncommitted.put(replace(self.own[-1], staged=staged))
 
     def _index(self, paths: Iterable[str]) -> dict[str, str]:
         """Return the blobs of some files in git's index."""
@@ -367,7 +246,7 @@ class Commits:
 
     def catch_up(self, *, turns: bool) -> Waiting:
         """Commit what is noted, without a set of its own; return what has to wait."""
-        waiting = [note for note in notes(self.root) if turns or not note.opens]
+        waiting = [note for note in uncommitted.notes(self.root) if turns or not note.opens]
         entries = self._look([path for note in waiting for path in note.after])
         if not self.waits:
             self._commit_earlier(entries, waiting, [])
@@ -381,8 +260,8 @@ class Commits:
         """Commit what differs from the last commit and is of no set; return why it can't."""
         if self.repository.under_way:
             return ""  # whoever goes on with that says so
-        noted = {path for note in notes(self.root) for path in note.after}
-        self._begin(notes(self.root))
+        noted = {path for note in uncommitted.notes(self.root) for path in note.after}
+        self._begin(uncommitted.notes(self.root))
         edited = changed(self.git) - noted
         every = self._look(edited) if edited else []
         records = readable(self.root, (entry.path for entry in every if entry.unknown))
@@ -423,7 +302,7 @@ class Commits:
             if path in changed and self._digest(path) == after
         }
         # whoever knows how files merge writes that again
-        gone = taken_back(self.root)
+        gone = uncommitted.taken_back(self.root)
         waiting = [note for note in waiting if note not in gone]
         self.own = [
             note for note in waiting if note.opens and any(path in paths for path in note.after)
@@ -445,7 +324,7 @@ class Commits:
             self._record(_message(sets), entries)
         if not self.waits:
             for note in sets:
-                disk.remove(note.file)
+                uncommitted.drop(note)
 
     def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
@@ -567,12 +446,14 @@ class Commits:
         self, change_set: changes.ChangeSet, after: Mapping[str, str | None]
     ) -> PendingCommit:
         """Put down what is about to be written."""
-        folder = self.root / ".bumble" / NOTES
+        folder = self.root / ".bumble" / uncommitted.NOTES
         with disk.translate_os_errors(folder):
             disk.make_folder(folder)
         numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
-        note = _note(folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after)
-        _put_note(note)
+        note = uncommitted.note_of(
+            folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after
+        )
+        uncommitted.put(note)
         return note
 
     def _place(self, path: str) -> str | None:
@@ -686,7 +567,7 @@ def _by_hand(entries: Sequence[TreeEntry]) -> str:
 
 def message(change_set: changes.ChangeSet) -> str:
     """Write the message of a commit of one set."""
-    return _message([_note(Path(), change_set, {})])
+    return _message([uncommitted.note_of(Path(), change_set, {})])
 
 
 def _message(sets: Sequence[PendingCommit]) -> str:
@@ -703,11 +584,5 @@ def _message(sets: Sequence[PendingCommit]) -> str:
     if all(key != CYCLE for key, _ in trailers):
         kinds = dict.fromkeys(note.cycle for note in (*others, sets[-1]))
         trailers.append((CYCLE, " and ".join(kinds)))
-    tail = [f"{key}: {_line(value)}" for key, value in trailers]
+    tail = [f"{key}: {uncommitted.line(value)}" for key, value in trailers]
     return "\n\n".join(filter(None, [title, "\n".join(shown), "\n".join(tail)])) + "\n"
-
-
-def _line(text: str) -> str:
-    """Return a text as one line that git's log and ours can show."""
-    plain = "".join(c if c.isprintable() else " " for c in text)
-    return shorten(plain, MAX_LINE_CHARS)

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from bumble.entity import changes, commits, companions, git_operations
+from bumble.entity import changes, commits, companions, git_operations, uncommitted
 from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk, git, gitdir
@@ -113,7 +113,7 @@ def _write_again(
     for note, planned in _taken_back(root):
         change_set = changes.ChangeSet(note.title, planned, note.trailers)
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
-        commits.drop_note(note)
+        uncommitted.drop(note)
         yield from (change.path for change in planned)
 
 
@@ -122,9 +122,11 @@ def taken_back(root: Path) -> list[str]:
     return [change.path for _, planned in _taken_back(root) for change in planned]
 
 
-def _taken_back(root: Path) -> Iterator[tuple[commits.PendingCommit, tuple[changes.Change, ...]]]:
+def _taken_back(
+    root: Path,
+) -> Iterator[tuple[uncommitted.PendingCommit, tuple[changes.Change, ...]]]:
     repository = gitdir.find(root)
-    for note in commits.taken_back(root) if repository and not repository.under_way else ():
+    for note in uncommitted.taken_back(root) if repository and not repository.under_way else ():
         again = (_again(root, path, *blobs) for path, blobs in note.staged.items())
         yield note, tuple(filter(None, again))
 

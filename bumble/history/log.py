@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from bumble.entity import companions
 from bumble.entity.changes import Version
-from bumble.entity.commits import CYCLE
 from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.uncommitted import CYCLE
 from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from bumble.entity import companions, review_branch
 from bumble.entity.changes import Change, ChangeSet, Version
-from bumble.entity.commits import CYCLE
+from bumble.entity.uncommitted import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
 from bumble.history import log, merge
 from bumble.records import kinds, knowledge

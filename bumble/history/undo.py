@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from bumble.entity import companions
 from bumble.entity.changes import Change, ChangeSet, Version
-from bumble.entity.commits import CYCLE, PendingCommit, Waiting
+from bumble.entity.commits import Waiting
 from bumble.entity.folder import ENTITY_FILE
+from bumble.entity.uncommitted import CYCLE, PendingCommit
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
 from bumble.records import automations, jsonl, reminders, sessions, state

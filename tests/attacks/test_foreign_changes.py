@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bumble.entity import changes, commits, installation
+from bumble.entity import changes, installation, uncommitted
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.files import disk
@@ -135,7 +135,7 @@ def test_what_git_brought_is_never_taken(run: Run) -> None:
     told = everything(run)
     assert all("nothing of it is used" in one for one in told)
     changes.adopt(root)
-    commits.adopt_notes(root)
+    uncommitted.adopt(root)
     assert not run.file(HOOK).exists()
     assert run.file(f".bumble/intents/{ID}/intent.json").exists()
     assert run.text(".bumble/uncommitted/00000001.json") == "{}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.entity import changes, commits
+from bumble.entity import changes, commits, uncommitted
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.commits import CommitPolicy
 from bumble.errors import MergeUnfinishedError
@@ -97,7 +97,7 @@ def test_a_set_is_one_commit_of_its_own_files_with_why_and_trailers(root: Path) 
     )
     assert run(root, "log", "-1", "--format=%an %ai") == "Sam 2026-05-24 12:00:00 +0000"
     assert status(root) == ["?? notes.txt"]
-    assert commits.notes(root) == []
+    assert uncommitted.notes(root) == []
 
 
 def test_the_owners_staged_and_unstaged_work_stays_as_it_is(root: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_kill_anywhere_is_caught_up_by_the_next_set(
         assert status(root) == [], (n, heard)
         wanted = ["note: x", *(["dream: tides"] if written else []), "start"]
         assert subjects(root) == wanted
-        assert commits.notes(root) == []
+        assert uncommitted.notes(root) == []
         ends.add((killed, written))
         if not killed:
             break
@@ -418,7 +418,7 @@ def test_off_or_without_git_nothing_is_committed_or_noted(
     monkeypatch.undo()
     assert subjects(root) == ["start"]
     assert heard == []
-    assert commits.notes(root) == []
+    assert uncommitted.notes(root) == []
     assert gitdir.find(root) is not None
 
 

@@ -41,7 +41,7 @@ from msgspec import Struct, field
 import bumble
 from bumble.cli.app import main
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits
+from bumble.entity import changes, uncommitted
 from bumble.files.disk import TEMPORARY_SUFFIX
 from bumble.models.weights import store
 from bumble.records import forgotten
@@ -176,7 +176,7 @@ class Sweep(Struct):
         locks = [path for path in self.now.rglob("*.lock") if ".git" in path.parts]
         left = [str(path) for path in locks if TEMPORARY_SUFFIX not in str(path)]
         left += ["intent"] * bool(changes.leftovers(self.root).own)
-        left += ["note"] * bool(commits.notes(self.root))
+        left += ["note"] * bool(uncommitted.notes(self.root))
         return left
 
 

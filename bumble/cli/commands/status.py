@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from bumble.cli import body, index_place, listing, opening, output, people
 from bumble.cli.command import reads
 from bumble.cli.models import abilities, chat_model, weights
-from bumble.entity import commits, git_operations
+from bumble.entity import git_operations, uncommitted
 from bumble.errors import UserError
 from bumble.files import git
 from bumble.index import sync
@@ -263,7 +263,7 @@ def _due(look: Look) -> Part:
 
 def _uncommitted(look: Look) -> Part:
     """Say what is written and waits for git, and why; None where nothing does."""
-    waiting, place = commits.notes(look.opened.root), git.at(look.opened.root)
+    waiting, place = uncommitted.notes(look.opened.root), git.at(look.opened.root)
     if not waiting or place is None:
         return None, ""
     whys = [

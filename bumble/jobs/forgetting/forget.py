@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.entity import changes, commits, companions, review_branch
+from bumble.entity import changes, commits, companions, review_branch, uncommitted
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, RecordInvalidError
@@ -333,7 +333,7 @@ def scrub_traces(
 
     for path in (entity.ledger, entity.runs):
         _scrub_ledger(path, tells)
-    commits.reword_notes(entity.root, tells)
+    uncommitted.reword(entity.root, tells)
     review_branch.drop(
         entity.root, review_queue.stray(entity.root)
     )  # what told of them waits no more

@@ -22,7 +22,7 @@ import pytest
 from msgspec import Struct, field
 
 from bumble.cli import registry
-from bumble.entity import approvals, changes, commits, git_operations
+from bumble.entity import approvals, changes, git_operations, uncommitted
 from bumble.entity.folder import Entity
 from tests.support import living, mind, month, nights
 from tests.support.fake_server import FakeServer
@@ -188,7 +188,7 @@ def _remains(folder: Path) -> tuple[object, ...]:
     """Tell what a death left, besides the truth: history, notes, and how many derived files."""
     places = Counter(path.parent for path in (folder / ".bumble").rglob("*") if path.is_file())
     derived = sorted((str(place.relative_to(folder)), n) for place, n in places.items())
-    noted = tuple(one.title for one in commits.notes(folder))
+    noted = tuple(one.title for one in uncommitted.notes(folder))
     status = git(folder, "status", "--porcelain")
     return (*subjects(folder), noted, status, *derived)
 
@@ -200,7 +200,7 @@ def _go_on(left: Stretch, history: list[str]) -> None:
     is_cut_off = bool(git_operations.cut_off(root))  # the next command that writes ends it
     assert code == 0
     assert bool(warned) == is_cut_off
-    if subjects(root) != history or commits.notes(root) or is_cut_off:
+    if subjects(root) != history or uncommitted.notes(root) or is_cut_off:
         left.ok(NIGHT, "remind", "add", "later", "--in", "5d")
         assert subjects(root)[1:] == history
     assert git(root, "status", "--porcelain") == ""

@@ -1,0 +1,147 @@
+"""What is written and not committed yet: a note in `.bumble/uncommitted/` for each change set.
+
+A note is put down before its set is written, and goes with the commit. What another installation
+noted counts for nothing here. Knows nothing of how commits are made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from bumble.entity import changes, installation, write_ahead
+from bumble.errors import UnsafePathError
+from bumble.files import disk, git
+from bumble.text.words import shorten
+
+CYCLE = "Cycle"  # the trailer that every commit of a change set has
+NOTES = "uncommitted"  # below `.bumble/`
+MAX_LINE_CHARS = 300
+
+
+class PendingCommit(Struct, frozen=True):
+    """A set that is written, or about to be, and not committed yet."""
+
+    file: Path
+    title: str
+    body: tuple[str, ...]
+    trailers: tuple[tuple[str, str], ...]
+    after: Mapping[str, str | None]  # SHA-256 by path
+    opens: bool
+    # what git has of it, by path, if it was in the middle of something: blobs before and after
+    staged: Mapping[str, Sequence[str]] = {}
+
+    @property
+    def cycle(self) -> str:
+        """What made it, as the trailer of its commit will say."""
+        return dict(self.trailers).get(CYCLE) or self.title.partition(":")[0]
+
+
+def notes(root: Path) -> list[PendingCommit]:
+    """Return what is not committed yet, oldest first; what this installation did not note is not.
+
+    One that can't be read is passed over too.
+    """
+    own = (_read(file) for file in _files(root))
+    return [note for note in own if note is not None]
+
+
+def taken_back(root: Path) -> list[PendingCommit]:
+    """Return what was written while git was in the middle of something, and is not there since."""
+    found = notes(root)
+    last = {path: note.after[path] for note in found for path in note.staged}
+    now = {path: write_ahead.digest(disk.read_if_there(root / path)) for path in last}
+    gone = {path for path, digest in last.items() if digest != now[path]}
+    return [note for note in found if not gone.isdisjoint(note.staged)]
+
+
+def drop(note: PendingCommit) -> None:
+    """Forget what waited to be committed."""
+    disk.remove(note.file)
+
+
+def foreign(root: Path) -> list[Path]:
+    """Return what another installation noted, or nobody can read: nothing of it is committed."""
+    return [file for file in _files(root) if _read(file) is None]
+
+
+def adopt(root: Path) -> None:
+    """Make our own what another installation noted, at the owner's word; drop what is no note."""
+    with changes.held(root):
+        for file in foreign(root):
+            note = _read(file, adopts=True)
+            if note is None:
+                disk.remove(file)
+            else:
+                put(note)
+
+
+def reword(root: Path, tells: Callable[[str], bool]) -> None:
+    """Take the words out of what waits to be committed, where they tell of somebody forgotten.
+
+    Args:
+        root: Of the entity.
+        tells: Whether a text does.
+    """
+    if not notes(root):
+        return
+    with changes.held(root):
+        for note in notes(root):
+            if any(map(tells, (note.title, *note.body))):
+                plain = f"{note.cycle}: words that were forgotten"
+                put(replace(note, title=plain, body=()))
+
+
+def _files(root: Path) -> list[Path]:
+    place = root / ".bumble" / NOTES
+    if place.is_symlink() or not disk.settled(place).is_dir():  # no writer makes it a link
+        return []
+    numbered = sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
+    tracked = git.tracked(root, f".bumble/{NOTES}") if numbered else {}
+    return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
+
+
+def note_of(
+    file: Path, change_set: changes.ChangeSet, after: Mapping[str, str | None]
+) -> PendingCommit:
+    body = [line(change.why) for change in change_set.changes if change.why.strip()]
+    title, trailers = line(change_set.title), change_set.trailers
+    return PendingCommit(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
+
+
+def put(note: PendingCommit) -> None:
+    data: dict[str, Any] = asdict(note)
+    del data["file"]
+    text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
+    temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
+    disk.remove(temporary)
+    with disk.translate_os_errors(temporary):
+        disk.write_synced(temporary, installation.signed(note.file.name, text), mode=None)
+    disk.move(temporary, note.file)
+
+
+def _read(file: Path, *, adopts: bool = False) -> PendingCommit | None:
+    try:
+        data = json.loads(installation.note_in(file.name, disk.read(file), adopts=adopts))
+        return PendingCommit(
+            file,
+            data["title"],
+            tuple(data["body"]),
+            tuple((key, value) for key, value in data["trailers"]),
+            data["after"],
+            data["opens"],
+            data.get("staged", {}),
+        )
+    except (OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def line(text: str) -> str:
+    """Return a text as one line that git's log and ours can show."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return shorten(plain, MAX_LINE_CHARS)
