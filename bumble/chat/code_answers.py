@@ -65,8 +65,7 @@ def answer(
         return _set(runtime, heard, reading, wish, words)
     if reply := _wished(runtime, heard, reading, words):
         return reply
-    tells = said.main == "ask_memory" or (said.main == "tell" and not said.when)
-    if (said.has("remind") or perhaps) and not tells:
+    if (said.has("remind") or perhaps) and said.main != "ask_memory":
         reply = _reminder(runtime, heard, reading, words)
         if reply.plan or said.has("remind"):
             return reply
@@ -390,7 +389,7 @@ def calculated(text: str, signs: Mapping[str, str]) -> str:
     line = _COMMA.sub(".", text.casefold())
     for words in sorted(signs, key=len, reverse=True):
         line = re.sub(rf"\b{re.escape(words)}\b", signs[words], line)
-    if match := _PERCENT.search(line):
+    if (match := _PERCENT.search(line)) and len(_NUMBER.findall(line)) == LEAST_NUMBERS:
         return _written(float(match[1]) * float(match[2]) / 100)
     line = re.sub(r"(?<=\d)\s*[x×]\s*(?=\d)", "*", line).replace("÷", "/").replace("−", "-")
     sums = [match[0].strip() for match in _SUM.finditer(line)]

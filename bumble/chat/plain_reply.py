@@ -55,13 +55,15 @@ TASK_TEMPERATURE = 0.3  # of a model that isn't sure of itself at its own
 TASK_SEEN = 4  # messages just before a task, which it may be about
 ASKS_MEMORY = ("ask_memory", "pry")
 # What code or memory answers, each sentence by itself.
+ASKED_OF_IT = (*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk")
 ASKED = (
-    *(*ASKS_MEMORY, "ask_entity", "ask_name", "ask_known", "ask_talk"),
+    *ASKED_OF_IT,
     *("remind", "ask_reminders", "cancel", "move", "forget"),
 )
 TOLD = ("tell", "confide")
 LISTED = ("ask_known", "ask_talk")  # of those what code answers with all there is
 SURELY = 2.0  # score from which a question surely is what it is read as
+PERHAPS_NOT = 0.5  # score of a message up to which its sentences may say that it is no task
 LEAST = 1.0  # score of what a sentence says, and of none does, the other way round
 NO_QUESTIONS = (
     "task",
@@ -110,11 +112,10 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     text = heard.message.text
     plain = replace(plain, said=notices.read(runtime, heard.session, heard.message))
     head, _, behind = text.partition(": ")
-    if behind and plain.said.keep <= 0 and not plain.said.has("task"):
-        order = reader.read(f"{head}:")
-        if order.main == "task" and order.scores["task"] > SURELY:
-            # what stands behind it is to be translated, and asks for nothing itself
-            return replace(plain, said=order, asked=((f'{head}: "{behind}"', order),))
+    order = reader.read(f"{head}:") if behind else plain.said
+    if behind and order.main == "task" and order.scores["task"] > SURELY:
+        # what stands behind it is to be translated, and asks for nothing itself
+        return replace(plain, said=order, asked=((f'{head}: "{behind}"', order),))
     parts = words.sentences(text)
     if not parts[1:] or notices.says_when(plain.said):
         return plain
@@ -135,7 +136,8 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     said = whole.said
 
     def asks(one: MessageReading, name: str) -> bool:
-        return one.scores.get(name, -9.0) + min(0.0, said.scores.get(name, -9.0)) > 0
+        doubt = min(0.0, said.scores.get(name, -9.0))
+        return one.scores.get(name, -9.0) + (doubt if name in ASKED_OF_IT else 2 * doubt) > 0
 
     asking = {part: one for part, one in parts.items() if one.main in ASKED and asks(one, one.main)}
     if said.main == "remind":  # "will you remind me?" by itself may ask for a list
@@ -148,7 +150,8 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     rest = [one for part, one in parts.items() if part not in asking]
     does = {name for one in rest for name in TASKS if asks(one, name)}
     if does or not asking:
-        own = {name: said.scores.get(name, -9.0) for name in (*none, *TASKS)}
+        unsure = [name for name in TASKS if said.scores.get(name, -9.0) <= PERHAPS_NOT]
+        own = {name: said.scores.get(name, -9.0) for name in (*none, *unsure)}
         scores = {name: min(-LEAST, score) for name, score in own.items()}
         scores |= {name: max(LEAST, said.scores.get(name, 0.0)) for name in does}
         return replace(whole, said=replace(said, scores={**said.scores, **scores}))
@@ -249,7 +252,7 @@ def _answered(
                 text = turn.heard.message.text
                 written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
                 result = code_answers.worked_out(written, text, turn.reading.language)
-                if result or turn.reading.said.main == "calculate":  # never guessed
+                if result or turn.reading.said.has("calculate"):  # never guessed
                     reply = CodeReply(result or template.cannot, "calculate")
             if reply is None and _spoken(runtime, turn, outcome, voice.say):
                 return None
@@ -448,14 +451,13 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
     if reading.keep > 0 or reading.has(*NO_QUESTIONS):
         return False
     asks = reading.main in notices.QUESTIONS
-    if reading.scores.get("ask_entity", -9.0) > SURELY and not reading.has(*ASKS_MEMORY):
+    others = max(reading.scores.get(name, -9.0) for name in ("ask_world", "ask_entity"))
+    if others > SURELY and not reading.has(*ASKS_MEMORY):
         return False
     if judged and asks:
         return True
     unsure = asks and max(reading.scores.values(), default=-1.0) <= 0
-    return not reading.has("ask_world", "ask_entity") and (
-        unsure or turn.heard.is_question or reading.main == "ask_time"
-    )
+    return others <= 0 and (unsure or turn.heard.is_question or reading.main == "ask_time")
 
 
 def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> WrittenReply:
@@ -482,9 +484,13 @@ def _task(runtime: Runtime, turn: Turn) -> Request:
     """
     done, loose = _talked(turn.recalled.seen.messages[-TASK_SEEN:])
     session = turn.heard.session
-    heard = memory_answer.heard(runtime, session)
-    near = [one.words for one in memory_answer.answer(runtime, session, heard, asks=False)]
-    near = [words for words in near if not any(words in one for one in loose)]
+    near = list[str]()
+    if turn.heard.message.text.endswith('"'):  # it brings the text that it is about
+        done, loose = [], []
+    else:
+        heard = memory_answer.heard(runtime, session)
+        near = [one.words for one in memory_answer.answer(runtime, session, heard, asks=False)]
+        near = [words for words in near if not any(words in one for one in loose)]
     told = "\n".join(f"- {one_line(each)}" for each in (*near, *loose))
     told = f"<told>\n{told}\n</told>\n" if told else ""
     task = "\n".join(filter(None, (told, turn.heard.attached, turn.heard.message.text)))

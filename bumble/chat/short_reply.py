@@ -50,7 +50,9 @@ def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
         return template.unknown
     message = turn.heard.message
     noticed = notices.notices(runtime, turn.heard.session, [message]).of.get(message.id)
-    fitting = _fitting(reading, corrects=bool(noticed and noticed.corrects))
+    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
+    again = bool(said) and said[-1] in template.replies[LISTENS]
+    fitting = _fitting(reading, corrects=bool(noticed and noticed.corrects), again=again)
     said = [_another(template.replies[fitting], turn, runtime)]
     if reading.has("greet"):
         said = [hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
@@ -60,15 +62,16 @@ def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
     return " ".join(said)
 
 
-def _fitting(reading: MessageReading, *, corrects: bool) -> str:
+def _fitting(reading: MessageReading, *, corrects: bool, again: bool = False) -> str:
     """Return which of the short replies a friend would surest give.
 
     One that says what is done with a message is given only where that is so. Where none is sure,
-    the person only hears that somebody listens.
+    the person only hears that somebody listens, but not twice in a row where one may fit.
 
     Args:
         reading: What the message is.
         corrects: Whether it puts something right.
+        again: Whether that somebody listens is what they heard just before.
     """
     is_so = {
         "noted": reading.has("remember"),
@@ -77,7 +80,7 @@ def _fitting(reading: MessageReading, *, corrects: bool) -> str:
     }
     fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
     surest = max(fit, key=lambda name: fit[name], default="")
-    if surest and fit[surest] > REPLY_FROM:
+    if surest and fit[surest] > (0.0 if again else REPLY_FROM):
         return surest
     return "noted" if is_so["noted"] else LISTENS
 

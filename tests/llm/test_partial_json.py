@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bumble.llm import actions
 from bumble.llm.partial_json import SayReader
+from bumble.text.printable import whole
 
 SAY = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUE: st.SearchStrategy[Any] = st.recursive(
@@ -56,7 +57,7 @@ def test_any_split_says_what_the_whole_json_says(
 ) -> None:
     text = json.dumps(answer, ensure_ascii=ascii_only, indent=indent)
     says = [
-        action["arguments"]["text"]
+        whole(action["arguments"]["text"])
         for action in json.loads(text)["actions"]
         if action["tool"] == "say" and list(action).index("tool") < list(action).index("arguments")
     ]

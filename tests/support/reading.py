@@ -28,6 +28,12 @@ def reading(*intents: str, keep: bool = False, **values: Any) -> MessageReading:
     return MessageReading(2.0 if keep else -2.0, scores, **values)
 
 
+def doubtful(intent: str, **scores: float) -> MessageReading:
+    """Make a reading that is no surer of what a message is than real ones often are."""
+    whole = reading(intent)
+    return replace(whole, scores={**whole.scores, intent: 1.4, **scores})
+
+
 class ScriptedReader:
     """Says what it was told, beside another message of `before / text`; else it is fleeting."""
 
