@@ -337,7 +337,7 @@ def why(
     what wrote it, and all it rests on, down to the words that were said. Of a
     sentence, the messages that say it: the nearest first.
     """
-    query = people.text_of(what)
+    query = writing.text_of(what)
     kind = kind and listing.choice("kind of record", kind, lookup.KINDS)
     shelf = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
     viewer = listing.Viewer(opened)

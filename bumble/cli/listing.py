@@ -1,9 +1,9 @@
-"""How record commands read and list: short ids, `last`, broken files, times, details."""
+"""How record commands read and list: short ids, `last`, broken files, times, hits."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from bumble.text import moments, printable, words
 
 if TYPE_CHECKING:
     from bumble.body.soma import Soma
+    from bumble.index.search import Hit
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
 
@@ -331,3 +332,12 @@ def imports_line(waiting: dict[str, int]) -> str:
     count = words.counted(waiting["waiting"], "conversation")
     size = output.size(waiting["waiting_bytes"])
     return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"
+
+
+def hit_lines(opened: Opened, rank: int, score: float, hit: Hit) -> Iterator[str]:
+    """Tell a hit: where it stands and of when it is, then its text."""
+    at = when(hit.at, opened) if hit.at else ""
+    kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
+    place = f"{hit.path}:{hit.line}"
+    yield "  ".join(filter(None, (f"{rank:>2}.", f"{score:.3f}", kind, at, place)))
+    yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,16 +16,14 @@ from bumble.cli.opening import Opened
 from bumble.cli.shelf import Shelf, data_of
 from bumble.entity import companions
 from bumble.entity.changes import Version
-from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError, UsageError
+from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError
 from bumble.files import disk, git
 from bumble.records import relationships, session_files
 from bumble.runtime import audiences
 from bumble.text import words
-from bumble.text.printable import whole
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
-    from bumble.index.search import Hit
     from bumble.models.embed.protocol import Embedder
     from bumble.recall.memory_search import Search
     from bumble.runtime.people import Person
@@ -127,7 +125,6 @@ def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
     return listing.pick(by_id, session_id, "conversation")
 
 
-MAX_QUERY_CHARS = 10_000
 WAIT_SECONDS = 3.0  # for another process that indexes; then what it has is searched
 
 
@@ -135,20 +132,6 @@ QueryArgument = Annotated[
     list[str],
     typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from standard input."),
 ]
-
-
-def text_of(words: Sequence[str], most: int = MAX_QUERY_CHARS) -> str:
-    """Return what was typed as one text; `-` alone reads it from standard input.
-
-    Raises:
-        UsageError: If it is empty, or too long.
-    """
-    text = writing.standard_input() if list(words) == ["-"] else str(whole(" ".join(words)))
-    if not text.strip():
-        raise UsageError("Nothing was done: the text is empty.")
-    if len(text) > most:
-        raise UsageError(f"That text is longer than {most:,} characters: keep it in a file.")
-    return text.strip("\n")
 
 
 def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
@@ -188,15 +171,6 @@ def search_of(
         sessions=() if session is None else (find_session(opened, session).id,),
         tags=tuple(tags),
     )
-
-
-def hit_lines(opened: Opened, rank: int, score: float, hit: Hit) -> Iterator[str]:
-    """Tell a hit: where it stands and of when it is, then its text."""
-    when = listing.when(hit.at, opened) if hit.at else ""
-    kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
-    place = f"{hit.path}:{hit.line}"
-    yield "  ".join(filter(None, (f"{rank:>2}.", f"{score:.3f}", kind, when, place)))
-    yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())
 
 
 app = group()

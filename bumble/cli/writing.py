@@ -28,6 +28,7 @@ from bumble.records.provenance import withheld
 from bumble.runtime import audiences
 from bumble.text import markdown, printable, words
 
+MAX_QUERY_CHARS = 10_000
 USUAL_EDITORS = ("nano", "vi", "notepad")
 
 
@@ -189,6 +190,20 @@ def _too_long() -> str:
         f"The text is longer than {markdown.MAX_BYTES:,} bytes; nothing was changed.\n"
         "Keep it in a file of its own, and note what it says and where it lies."
     )
+
+
+def text_of(typed: Sequence[str], most: int = MAX_QUERY_CHARS) -> str:
+    """Return what was typed as one text; `-` alone reads it from standard input.
+
+    Raises:
+        UsageError: If it is empty, or too long.
+    """
+    text = standard_input() if list(typed) == ["-"] else str(printable.whole(" ".join(typed)))
+    if not text.strip():
+        raise UsageError("Nothing was done: the text is empty.")
+    if len(text) > most:
+        raise UsageError(f"That text is longer than {most:,} characters: keep it in a file.")
+    return text.strip("\n")
 
 
 def standard_input() -> str:

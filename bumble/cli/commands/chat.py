@@ -119,11 +119,11 @@ def chat(
     shell.set_seed(seed)
     if session and new_session:
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
-    from bumble.cli import people
+    from bumble.cli import people, writing
 
     text = None  # opens a conversation
     if message or not sys.stdin.isatty():
-        text = people.text_of(message or ["-"], MAX_MESSAGE_CHARS)
+        text = writing.text_of(message or ["-"], MAX_MESSAGE_CHARS)
     if new:
         _make_if_missing(shell, entity, model, yes=yes)
     ctx.with_resource(shell.stops.watched())

@@ -11,7 +11,7 @@ import typer
 from bumble.chat import context_report
 from bumble.chat import route as router
 from bumble.chat.reply_writer import Turn
-from bumble.cli import listing, output, people, run_job
+from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import AsOption, group, looks_back, reads
 from bumble.cli.opening import Opened
 from bumble.cli.talk import conversation, turn_view
@@ -157,7 +157,7 @@ def route(
 
     Says by which rule, and how sure that is; no model is asked.
     """
-    message = people.text_of(text)
+    message = writing.text_of(text)
     with run_job.open_runtime(opened, "route", needs_model=False) as runtime:
         config, now = runtime.config, runtime.now()
         before = spoken.by_person(runtime.entity, config.language, opened.owner_id, now)

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
 from bumble.body.config import FeltMemoryConfig
-from bumble.cli import index_place, listing, output, people
+from bumble.cli import index_place, listing, output, people, writing
 from bumble.cli.command import AsOption, TagOption, looks_back, reads
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
@@ -90,7 +90,7 @@ def recall(
     may not hear stays out, but with --all, and so do beliefs that gave way to others, but with
     --plain. What has faded comes where nothing else answers, or with --plain.
     """
-    asked = people.text_of(query)
+    asked = writing.text_of(query)
     config, at = opened.config.memory, opened.shell.now()
     search = people.search_of(opened, speaker, person, session, tags=tag or ())
     embedder = weights.embedder(opened)
@@ -172,7 +172,7 @@ def _lines(
 ) -> Iterator[str]:
     for rank, (hit, felt) in enumerate(weighted_hits, 1):
         yield from [""] * (rank > 1)
-        yield from people.hit_lines(opened, rank, hit.score, hit)
+        yield from listing.hit_lines(opened, rank, hit.score, hit)
         if explained:
             explanation = [*_explained_felt(felt, explained)] if felt else []
             explanation += _explained(hit.parts)

@@ -51,7 +51,7 @@ def petri(
     from bumble.recall import survey
 
     readers = (people.speaking(opened, speaker).id,)
-    query = None if query is None else people.text_of([query])
+    query = None if query is None else writing.text_of([query])
     memory = people.memory_of(opened, weights.embedder(opened) if query else None)
     now = opened.now
     taken = survey.take(memory, now, readers)
@@ -160,7 +160,7 @@ def catalyze(
     from bumble.recall import catalyze as two_stages
 
     listing.choice("register", register, topics.REGISTERS)
-    asked = people.text_of(query)
+    asked = writing.text_of(query)
     search = people.search_of(opened, speaker, None, None)
     memory = people.memory_of(opened, weights.embedder(opened))
     catalyzed = two_stages.find(
@@ -208,7 +208,7 @@ def _similarity(hit: Hit) -> float:
 
 def _catalyzed_lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
     for number, hit in enumerate(catalyzed.hits, 1):
-        yield from people.hit_lines(opened, number, _similarity(hit), hit)
+        yield from listing.hit_lines(opened, number, _similarity(hit), hit)
     if catalyzed.contributions:
         yield ""
         yield "By way of:"
@@ -247,7 +247,7 @@ def deep_recall(
     cites is checked. A model that may not write isn't asked: what is recalled is quoted. What
     nothing answers is kept in questions/ until something does; with --dry-run it isn't.
     """
-    question = people.text_of(query)
+    question = writing.text_of(query)
     reader = people.speaking(opened, speaker).id
     with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as made:
         # who may not write there is answered by an index of their own
