@@ -191,7 +191,8 @@ def file_stem(told: str, record_id: str) -> str:
         return record_id
     plain = unicodedata.normalize("NFC", re.sub(r"(?<=\w)['’](?=\w)", "", told.casefold()))
     clause = re.split(r"[,;:.!?]\s", plain)[0]
-    said = re.findall(r"[^\W_]+", plain if len(plain) < MAX_FILE_WORDS else clause)
+    plain = plain if len(plain) < MAX_FILE_WORDS else clause
+    said = re.findall(rf"[^\W_](?:[^\W_]|[{stop_words.MARKS}])*", plain)
     taken = [*said[:1]]
     for word in said[1:]:
         if sum(map(len, taken)) + len(taken) + len(word) >= MAX_FILE_WORDS:

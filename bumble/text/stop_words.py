@@ -71,8 +71,17 @@ _FIRST_PERSON = {
 SAYING_I, SAYING_MY, SAYING_ME = (
     frozenset(" ".join(forms).split()) for forms in zip(*_FIRST_PERSON.values(), strict=True)
 )
-# Signs that belong to the letter before them, which `\w` leaves out: vowels of India, points.
-MARKS = r"\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
+# Signs that belong to the letter before them, which `\w` leaves out: vowels, points.
+_OF_INDIA = "".join(  # ten scripts in the same order
+    f"\\u{block:04x}-\\u{block + 3:04x}\\u{block + 0x3A:04x}-\\u{block + 0x4F:04x}"
+    f"\\u{block + 0x51:04x}-\\u{block + 0x57:04x}\\u{block + 0x62:04x}\\u{block + 0x63:04x}"
+    for block in range(0x900, 0xE00, 0x80)
+)
+MARKS = (
+    r"\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    rf"{_OF_INDIA}\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3"
+)
+LETTER = rf"(?:[^\W\d_]|[{MARKS}])"
 _PART = rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*"
 WORD = patterns.compile(rf"{_PART}(?:['’]{_PART})*")  # "don't" is one
 WORD_PART = patterns.compile(r"[^\W_]+")  # "don't" is two

@@ -77,6 +77,8 @@ def test_a_file_is_named_for_what_it_tells_and_found_by_its_id(tmp_path: Path) -
     told = "Whatever stands in the way of the hens was only waiting to be taken off its hinges"
     assert base.file_stem(told, record_id).endswith(f"-hens-was-only-waiting…-{record_id}")
     assert base.file_stem("Words", "by-hand") == "by-hand"
+    for said in ("प्रिया-की-ख़बर", "வணக்கம்", "สวัสดีครับ"):  # vowels are signs on their letters
+        assert base.file_stem(said.replace("-", " "), record_id) == f"{said}-{record_id}"
 
 
 def test_a_dormant_episode_wakes_to_the_bytes_it_had(tmp_path: Path) -> None:
