@@ -60,7 +60,9 @@ def answer(
 ) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
-    perhaps = said.main == "task" and said.scores.get("remind", -9.0) > PERHAPS and said.when
+    perhaps = (
+        said.main in ("task", "remind") and said.scores.get("remind", -9.0) > PERHAPS and said.when
+    )
     if notices.says_when(said) and (wish := notices.wish(runtime, heard.session, heard.message)):
         return _set(runtime, heard, reading, wish, words)
     if reply := _wished(runtime, heard, reading, words):
@@ -224,11 +226,13 @@ def _reminder(
     near = told if when in told else f"{told} {when}"
     due = due_time.time_of(near, when, reading.language, at, wakes=not reading.said.what)
     what = _whole(reading.said.what, when, text) or text
-    named = values.read(when, reading.language)
+    named = due_time.read(when, reading.language)
     is_lapse = due_time.lapse(when, reading.language) is not None
     # else a word that stands anywhere
     is_time = bool(named.numbers) or named.times.are_there or is_lapse
     what = one_line(what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
+    if not reading.said.what and due_time.is_all(text, reading.language):
+        return CodeReply(words.what, "remind")
     if due_time.repeats(when, reading.language):
         return _repeated(runtime, heard, reading, when, what, words)
     if due is None:
@@ -293,14 +297,21 @@ def _repeated(
 ) -> CodeReply:
     """Plan a reminder that comes again and again, or say how to set it."""
     cron = due_time.schedule(when, reading.language, runtime.now())
-    if not cron:
-        return _how_to_set(what, words)
+    all_said = due_time.read(heard.message.text, reading.language)
+    read = due_time.read(when, reading.language)
+    hours = (
+        {one.hours for one in each.numbers if one.kind == "clock"} for each in (all_said, read)
+    )
+    more = all_said.times.full_weekdays > read.times.full_weekdays  # the reader took too little
+    if not cron or more or len({*map(frozenset, hours)}) > 1:
+        return _how_to_set(runtime, what, words)
     due = schedule.following(cron, runtime.now(), runtime.zone)
     return _planned(runtime, heard, due, what, words, before, cron, f" ({one_line(when)})")
 
 
-def _how_to_set(what: str, words: templates.Templates) -> CodeReply:
-    return CodeReply(words.no_reminder.format(what=what.replace('"', "'")), "remind")
+def _how_to_set(runtime: Runtime, what: str, words: templates.Templates) -> CodeReply:
+    at = f"{runtime.now() + timedelta(days=1):%Y-%m-%dT09:00}"
+    return CodeReply(words.no_reminder.format(what=what.replace('"', "'"), at=at), "remind")
 
 
 def _set(
@@ -310,7 +321,7 @@ def _set(
     at, told = runtime.now(), wish.message.text
     text = reading.said.when or heard.message.text
     what = wish.reminder.text if wish.reminder else one_line(reading.said.what or told)
-    named = values.read(text, reading.language)
+    named = due_time.read(text, reading.language)
     is_lapse = due_time.lapse(text, reading.language) is not None
     if wish.reminder and not (named.times.are_there or is_lapse):  # another hour of the same day
         day = wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0)
@@ -325,7 +336,7 @@ def _set(
         or (wish.reminder and is_later)
         or (repeat and (named.times.are_there or is_lapse))
     ):
-        return _how_to_set(what, words)
+        return _how_to_set(runtime, what, words)
     if wish.reminder and repeat:  # at another hour each time
         repeat = f"{due.minute} {due.hour} {' '.join(wish.reminder.repeat.split()[2:])}"
         due = schedule.following(repeat, runtime.now(), runtime.zone)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.fallback import templates
+from bumble.fallback import templates, unspaced_times
 from bumble.guard import clock, number_words, values
 from bumble.records import reminders
 from bumble.text import stop_words
@@ -22,17 +23,31 @@ from bumble.text.words import folded
 HALF = 0.5  # "three quarters" is no sum
 NOON = 12  # where hours begin anew
 # Of a part of a day.
-HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "afternoon": [15], "late": [18, 21]}
-LATE = frozenset(("afternoon", "late"))
+_EVENING = [18, 21]
+HOURS_OF = {"early": [reminders.MORNING], "noon": [NOON], "afternoon": [15]}
+HOURS_OF |= {"late": _EVENING, "night": _EVENING}
+LATE = frozenset(("afternoon", "late", "night"))
 LEAST_LETTERS = 4  # of a weekday cut short
+REACH = 2  # words behind what was marked that may belong to it
+EITHER_WAY = 2  # days from now that may be before or after it
+A_WEEK = 12  # days from the first to the last that "next week" may mean
+NIGHTLY = 5  # hours before it are, at night, past midnight
 WAKING = 6  # hours before it are of the afternoon, unless it is said
-_WORD = patterns.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_WORD = patterns.compile(rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*")
 _JOINTS = frozenset((*number_words.JOINTS, "och", "i"))
+_WORKING_DAYS = """
+weekday weekdays workday workdays werktag werktags werktage werktagen wochentags ouvre ouvres
+laborable laborables feriale feriali uteis werkdag werkdagen vardag vardagar roboczy robocze
+будни будням будний
+"""
+_WORKDAYS = frozenset(_WORKING_DAYS.split())
+_OTHERS = (word for word, many in number_words.OTHERS.items() if many > 1)
+_FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))
 _ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
 _SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
 _PIECE = patterns.compile(
-    r"[^\W\d_]+(?:-[^\W\d_]+)*|\d+(?:[.,]\d+)?"
+    rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*|\d+(?:[.,]\d+)?"
 )  # "2h" and "mezz'ora" are two
 
 
@@ -51,6 +66,10 @@ def time_of(
         at: The moment it was said, with its zone.
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
+    is_exact = stop_words.is_unspaced(when)  # all that is known of it was found
+    text, when, language = unspaced_times.of_mark(text, when, language)
+    if stop_words.is_unspaced(when):
+        return None
     text, marked = _apart(text, language), _apart(when, language)
     when = marked
     leads = values.ahead_words(language).intersection(map(folded, _PIECE.findall(when)))
@@ -59,9 +78,13 @@ def time_of(
     )  # the reader may have taken too little
     if ahead := lapse(when, language) or lapse(rest, language):
         return at + ahead
+    if _end(_pieces(when), language):  # a span that isn't known
+        return None
     # half a time is another one: each of its words has to be known
     strange = _strange(when, language)
-    if templates.has(language):  # whose words for hours are all known: the reader took too much
+    if (
+        templates.has(language) and not is_exact
+    ):  # whose words for hours are all known: the reader took too much
         when = _within(when, strange)
         strange &= _strange(when, language)
     if strange:
@@ -70,18 +93,24 @@ def time_of(
         return None
     near, whole = values.read(when, language), values.read(text, language)
     parts, named = _parts(text, language), _parts(when, language)
-    named_hour = next(
-        (each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"), None
-    )
+    # "how was your night?" says of an hour that is named elsewhere no more than "late"
+    parts = [part if part in named or part != "night" else "late" for part in parts]
+    spans = [each for each in near.numbers if each.kind == "time" and each.unit not in clock.OCLOCK]
     bare = [  # an hour without a sign of it: `at 8`, `um 7`
         each
         for each in near.numbers
         if each.kind != "money"
+        and each not in spans
         and each.claimed
         and not each.ordinal
         and each.hours
         and each.value not in near.times.ordinals
     ]
+    clocks = [each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"]
+    # what is marked goes before another hour beside it
+    if bare and not any(each in near.numbers or each.hours & bare[0].hours for each in clocks):
+        clocks = []
+    named_hour = next(iter(clocks), None)
     if named_hour is None and "noon" not in parts and bare:
         named_hour = bare[0]
     # "tomorrow" that was cut out of "the day after tomorrow" is another day
@@ -90,7 +119,8 @@ def time_of(
         without_doubt(whole.times), at
     )
     if named_hour is None:
-        if not (days or named) or (near.numbers and not near.times.are_there and not named):
+        rest = [each for each in near.numbers if not (leads and each in spans)]  # "in ten days"
+        if not (days or named) or (rest and not near.times.are_there and not named):
             return None
         hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
         hours = hours or (timedelta(hours=reminders.MORNING),)
@@ -102,10 +132,16 @@ def time_of(
 
 
 def widened(text: str, when: str, language: str) -> str:
-    """Return all of a span from now of which the reader marked the beginning: `in an hour and`."""
-    if not (when in text and is_from_now(when, language)):
+    """Return all of a time of which the reader marked the beginning: `in an hour and`."""
+    if stop_words.is_unspaced(when) or not when or when not in text:
         return when
     said = text[text.find(when) :].split()
+    for end in range(len(when.split()) + 1, len(said) + 1)[:REACH]:
+        *_, last = pieces = _pieces(" ".join(said[:end])) or [""]
+        if last in clock.BEHIND or _end(pieces, language) == len(pieces) - 1:
+            when = " ".join(said[:end])
+    if not is_from_now(when, language):
+        return when
     starts = [" ".join(said[: n + 1]) for n in range(len(said))]
     lead = _leads(_pieces(when), language)[0]
     spans = [_span(_pieces(start)[lead:], language) for start in starts]
@@ -124,7 +160,17 @@ def _plainly(text: str, marked: str, language: str) -> str:
 
 def is_all(text: str, language: str) -> bool:
     """Whether a text is nothing but a time: `on 20 December at ten in the morning`."""
-    return not _strange(_apart(text, language), language)
+    return not _strange(*_said(text, language))
+
+
+def read(text: str, language: str) -> values.ReadText:
+    """Read a text for its numbers and times, as `values.read`, in any script."""
+    return values.read(*_said(text, language))
+
+
+def _said(text: str, language: str) -> tuple[str, str]:
+    _, text, language = unspaced_times.of_mark(text, text, language)
+    return _apart(text, language), language
 
 
 def _strange(text: str, language: str) -> set[str]:
@@ -133,6 +179,7 @@ def _strange(text: str, language: str) -> set[str]:
 
 def repeats(when: str, language: str) -> bool:
     """Whether a time comes again and again: `every Monday`."""
+    when, language = _said(when, language)
     return bool(_every(language).intersection(map(folded, _WORD.findall(when))))
 
 
@@ -145,22 +192,29 @@ def schedule(when: str, language: str, at: datetime) -> str:
 
     Of each day, of days of the week, or of one day of the month; without an hour at nine.
     """
-    every = _every(language)
+    when, language = _said(when, language)
+    every = _every(language) | _WORKDAYS
     terms, read = values.calendar_words(language), values.read(when, language)
     said = [folded(word) for word in _WORD.findall(when)]
     rest = " ".join(word for word in when.split() if folded(word) not in every)
-    after = said[next(n for n, word in enumerate(said) if word in every) + 1 :]
+    after = said[next(n for n, word in enumerate(said) if word in every) :]
     # every other day; articles are shorter
-    other = any(word in stop_words.WORDS and len(word) > LEAST_LETTERS for word in after[:2])
+    other = any(word in stop_words.WORDS and len(word) > LEAST_LETTERS for word in after[1:3])
+    other = other or not _FEW.isdisjoint(after[:3])
     told = (one for one in read.numbers if one.claimed and one.value not in read.times.ordinals)
     counted = sum(1 for one in told if not one.ordinal) > 1
     counted = counted or any(number.kind == "time" for number in read.numbers)
     limited = read.times.offsets or read.times.dated or read.times.full_months
     if _strange(rest, language) or counted or other or limited:
         return ""
-    units = {terms.units[word] for word in said if terms.units.get(word, 0) >= 1}
+    parts = _hours_of_words(language)
+    units = {terms.units[word] for word in said if terms.units.get(word, 0) >= 1} - {
+        1 for word, behind in pairwise((*said, "")) if word in parts or behind in terms.weekdays
+    }
     days = read.times.ordinals | {int(one.value) for one in read.numbers if one.ordinal}
     weekdays = ",".join(str((day + 1) % 7) for day in sorted(read.times.weekdays))
+    if not _WORKDAYS.isdisjoint(said):
+        weekdays, units = "" if weekdays else "1-5", units - {values.UNIT_DAYS["day"]}
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     named = time_of(rest, rest, language, midnight)
     hour = f"{named.minute} {named.hour}" if named else f"0 {reminders.MORNING}"
@@ -191,9 +245,11 @@ def _hours_of_words(language: str) -> Mapping[str, str]:
 
 
 def _apart(text: str, language: str) -> str:
-    """Write a day and its part as two words: `Freitagabend`."""
+    """Write a day and its part as two words: `Freitagabend`; a part of two with a hyphen."""
     days = [day for day in values.calendar_words(language).weekdays if len(day) >= LEAST_LETTERS]
     parts = templates.load(language).hours
+    for part in parts:
+        text = text.replace(part.replace("-", " "), part)
     joined = rf"\b({'|'.join(days)})({'|'.join(parts)})\b"
     return re.sub(joined, r"\1 \2", text, flags=re.IGNORECASE) if days else text
 
@@ -207,21 +263,26 @@ def _parts(text: str, language: str) -> list[str]:
 
 def lapse(text: str, language: str) -> timedelta | None:
     """Return the span of minutes or hours from now that a text names: `in an hour and a half`."""
+    text, language = _said(text, language)
     said = _pieces(text)
     spans = (_span(said[start:], language) for start in _leads(said, language))
     if span := next(filter(None, spans), None):
         return span
-    if stop_words.is_unspaced(text) or not values.ahead_words(language).isdisjoint(said):  # "sonra"
-        for number in values.read(text, language).numbers:
-            if number.kind == "time" and number.unit_days < 1:
-                return timedelta(days=float(number.value) * number.unit_days)
+    end = _end(said, language)
+    strange = _strange(text, language)
+    for start in range(end):  # before "sonra"
+        if strange.issuperset(said[:start]) and (
+            span := _span(said[start:end], language, alone=True)
+        ):
+            return span
     # "8 hours" is a time of day elsewhere
     return _span(said, language, alone=True) if language in _SPANS_ALONE else None
 
 
 def is_from_now(text: str, language: str) -> bool:
     """Whether a word leads from now to a span: "in an hour", not "an hour later"."""
-    return bool(_leads(_pieces(text), language))
+    text, language = _said(text, language)
+    return bool(_leads(_pieces(text), language) or _end(_pieces(text), language))
 
 
 def _pieces(text: str) -> list[str]:
@@ -236,6 +297,17 @@ def _leads(said: Sequence[str], language: str) -> list[int]:
         for n, word in enumerate(said)
         if word in ahead and not (n and (said[n - 1] in clock.PARTS or said[n - 1].isdigit()))
     ]
+
+
+def _end(said: Sequence[str], language: str) -> int:
+    """Return where a span from now ends whose leading word stands behind it: "10 dakika sonra"."""
+    ahead, units = values.ahead_words(language), values.calendar_words(language).units
+    ends = (
+        n - (said[n - 1] in values.skipped(language))
+        for n, word in enumerate(said)
+        if n and word in ahead
+    )
+    return next((n for n in ends if units.get(said[n - 1], 1) < 1), 0)
 
 
 def _span(said: Sequence[str], language: str, *, alone: bool = False) -> timedelta | None:
@@ -260,15 +332,19 @@ def _span(said: Sequence[str], language: str, *, alone: bool = False) -> timedel
         place = run.end if run and not (part or of < 1) else place + 1
         if (half or of < 1) and not (alone and not (many or half or place > 1)):
             unit = joined[half] if half else of
-            days, many = days + (many or float(clock.PARTS.get(half, 1))) * unit, 0.0
+            days, many = days + (many or 1) * float(clock.PARTS.get(half, 1)) * unit, 0.0
         elif part and unit:  # an hour and a half
             days += part * unit
         elif part:  # three quarters; "half a", "a half"
-            many = many * part if many > 1 and part < HALF else part + many * (many > 1)
+            more = many > 1 or word in clock.BEHIND or not _JOINTS.isdisjoint(said[:place])
+            many = many * part if many > 1 and part < HALF else part + many * more
         elif run and unit and before == "h":  # 1h30
             days += float(run.value) * values.UNIT_DAYS["minute"]
         elif run:
-            many = many or float(run.value)
+            is_more = 0 < many < 1 and not number_words.is_loose(word, run.value)
+            many += float(run.value) if is_more or not many else 0  # "साढ़े तीन" is 3.5
+        elif word in clock.MINUS:
+            return None
         elif word not in _FILLERS or (word in _JOINTS and not (unit or many)):
             if alone:
                 return None
@@ -281,7 +357,17 @@ def _days(times: values.Times, at: datetime) -> list[date]:
     today = at.date()
     if times.dated:  # the weekday that may stand beside a date is told by it
         times = replace(times, weekdays=frozenset(), full_weekdays=frozenset())
-    exact = {today + timedelta(days=first) for first, last in times.offsets if first == last >= 0}
+    exact = {
+        today + timedelta(days=last)
+        for first, last in times.offsets
+        if last >= 0 and (first == last or (first == -last and last <= EITHER_WAY))
+    }
+    weeks = [(first + last) // 14 for first, last in times.offsets if last - first == A_WEEK]
+    if not exact and times.weekdays and weeks:  # next week's Monday
+        monday = today + timedelta(days=7 * weeks[0] - today.weekday())
+        return sorted(
+            filter(today.__le__, (monday + timedelta(days=day) for day in times.weekdays))
+        )
     if not exact and (times.weekdays or times.dated or times.ordinals):
         week = timedelta(days=7 if times.next_week else 0)
         exact = {day for day in values.days_of(times, at) if day >= today + week}
@@ -306,6 +392,8 @@ def _hours(
     half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
     early = timedelta(minutes=round(half * 60))
     late = early + timedelta(hours=NOON)
+    if "night" in parts and half < NIGHTLY and clock.value <= NOON:  # past midnight
+        return (late + timedelta(hours=NOON),)
     if clock.value >= NOON or not LATE.isdisjoint(parts):
         return (late,)
     if "early" in parts or clock.word.startswith("0"):

@@ -136,8 +136,14 @@ def wish(runtime: Runtime, session: sessions.Session, message: sessions.Message)
     for reminder in reminders.REMINDER.readable(runtime.entity.reminders):
         if told.id in reminder.provenance.sources and not reminder.done:
             return Wish(told, reminder)
-    asked = {templates.load(code).when for code in templates.languages()}
-    return Wish(told, None) if reply.text in asked else None
+    for wordings in map(templates.load, templates.languages()):
+        if reply.text == wordings.when:
+            return Wish(told, None)
+        before, behind = wordings.no_reminder.format(what="\n", at="").split("\n")
+        if reply.text.startswith(before):
+            what = reply.text.removeprefix(before).rpartition(behind.rstrip())[0]
+            return Wish(replace(told, text=what), None)
+    return None
 
 
 def _names_time(message: sessions.Message, reading: MessageReading, named: Wish) -> bool:
@@ -147,12 +153,14 @@ def _names_time(message: sessions.Message, reading: MessageReading, named: Wish)
     """
     text = message.text
     language = words.language(named.message.text, text)
+    is_time = due_time.is_all(text, language)
     # who tells something that is worth keeping, not a time alone, answers no "when?"
-    if reading.keep > 0 and not due_time.is_all(text, language):
+    if reading.keep > 0 and not is_time:
         return False
     is_wish = reading.scores.get("remind", FAR) >= SURE
     own = reading.what if named.reminder else text.replace(reading.when, " ", 1)
-    if is_wish and {*stop_words.telling_words(own)} - {
+    has_purpose = is_wish or bool(reading.what and not named.reminder)
+    if (has_purpose and not is_time) and {*stop_words.telling_words(own)} - {
         *stop_words.telling_words(named.message.text)
     }:
         return False

@@ -64,12 +64,14 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
     reminder: str
     due: tuple[str, str]  # what a reminder is called when it is said: one's own, and a program's
     when: str  # to a wish for a reminder without a time
+    what: str  # to a time alone
     wishes: Wishes
     no_reminder: str
     cannot: str  # a model would be needed
     signs: Mapping[str, str]  # the words of sums: `times` is `*`
     # words of the parts of a day
-    hours: Mapping[str, Literal["early", "noon", "afternoon", "late"]]
+    hours: Mapping[str, Literal["early", "noon", "afternoon", "late", "night"]]
+    times: Mapping[str, str] = {}  # of a script without spaces, its words for times in English
     every: tuple[str, ...] = ()  # words before a time that comes again and again
     foreign: str = ""  # the first reply to somebody whose language has no file
 

@@ -21,15 +21,27 @@ PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
     ("quarter", "quarters", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
 )
 PARTS |= {"mezz": _HALF, "poł": _HALF, "пол": _HALF, "dreiviertel": Decimal("0.75")}
+PARTS |= dict.fromkeys(("نصف", "نص", "आधा", "आधे", "साढे"), _HALF) | {"ربع": Decimal("0.25")}
+# Behind an hour, and what only an hour has before it: "dokuz buçuk", "सवा नौ".
+BEHIND = dict.fromkeys(("buçuk", "ونصف", "ونص", "والنصف"), _HALF)
+BEHIND |= dict.fromkeys(("وربع", "والربع"), Decimal("0.25"))
+BEHIND |= dict.fromkeys(("وثلث", "والثلث"), Decimal(1) / 3)
+BEHIND = {words.folded(word): part for word, part in BEHIND.items()}
+_BEFORE = {"सवा": Decimal("0.25"), "पौने": Decimal("-0.25")}
+PARTS |= BEHIND
 PARTS |= dict.fromkeys(("anderthalb", "anderhalf", "połtorej"), Decimal("1.5"))
 # Between an hour and its minutes: those that stand behind it, and those that stand before it.
-_HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1}
+_HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1, "الا": -1}
+MINUS = frozenset(word for word, side in _HOUR_FIRST.items() if side < 0)
 _HOUR_LAST = dict.fromkeys(("past", "nach", "over"), 1) | dict.fromkeys(
     ("to", "tae", "til", "till", "of", "before", "vor", "voor"), -1
 )
-_SURE = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur", "u"])
+_SURE = frozenset(["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur", "u", "बजे"])
+_SURE_BEFORE = frozenset(["kl", "klockan", "الساعة"])
 OCLOCK = _SURE | frozenset(["heure", "hora", "horas", "ore"])  # which something takes, too
-_MINUTES = frozenset(["minute", "minutes", "minuten", "minutos", "minuti", "min", "minuuten"])
+_MINUTES = frozenset(
+    ["minute", "minutes", "minuten", "minutos", "minuti", "min", "minuuten", "دقيقة", "دقائق"]
+)
 _FILLERS = OCLOCK | _MINUTES | frozenset(["le", "la", "un", "a", "il"])
 _NOONS = """
 noon midday mittag midi mediodia mezzogiorno middag meio-dia
@@ -38,8 +50,18 @@ midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite
 NOONS = frozenset(_NOONS.split())
 # Languages in which half nine is half past eight.
 _BEFORE_HOUR = frozenset(["de", "nl", "sv", "da", "no"])
-_NAMING = OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past"])
-WORDS = OCLOCK | _MINUTES | NOONS | PARTS.keys() | _HOUR_FIRST.keys() | _HOUR_LAST.keys() | {"am"}
+_NAMING = OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past", "الا"])
+WORDS = (
+    OCLOCK
+    | _SURE_BEFORE
+    | _MINUTES
+    | NOONS
+    | _BEFORE.keys()
+    | PARTS.keys()
+    | _HOUR_FIRST.keys()
+    | _HOUR_LAST.keys()
+    | {"am"}
+)
 _MINUTES_OF_HOUR = 60
 HALF_DAY = 12
 _MINUTE, _DAY, _REACH = Decimal("0.001"), 24, 4  # tokens beside an hour
@@ -65,14 +87,17 @@ def read(tokens: Sequence[str], run: Run, language: str, found: Sequence[Run]) -
     behind = list(tokens[run.end : run.end + _REACH])
     before = list(tokens[max(0, run.start - _REACH) : run.start])
     sign = behind[0] if behind else ""
-    is_sure = sign in _SURE or (sign == "am" and language == "en")
+    last = before[-1] if before else ""
+    is_sure = sign in _SURE or last in _SURE_BEFORE or (sign == "am" and language == "en")
     if written := _WRITTEN.fullmatch(tokens[run.start]):
         hour = Decimal(written[1]) + Decimal(written[3]) / 60
         return Clock(_of_day(hour), is_sure or written[2] != ".")
-    if run.value > _DAY or (run.value != int(run.value) and run.end - run.start == 1):
+    is_whole = run.value == int(run.value) or run.end - run.start > 1
+    if run.value > _DAY or not (is_whole or is_sure):
         return Clock()
-    last = before[-1] if before else ""
-    if part := PARTS.get(last):  # halb neun, half eight, viertel neun
+    if part := BEHIND.get(sign):
+        return Clock(_of_day(run.value + part), is_sure=True)
+    if part := PARTS.get(last) or _BEFORE.get(last):  # halb neun, half eight, viertel neun
         early = language in _BEFORE_HOUR
         return Clock(_of_day(run.value - (1 - part) if early else run.value + part), is_sure=True)
     minutes = {one.start: one.value / 60 for one in found if one.value < _MINUTES_OF_HOUR}

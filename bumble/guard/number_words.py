@@ -44,9 +44,18 @@ _VALUES = (*range(1, 21), *range(30, 100, 10), 100, 1000)
 # Other words for small numbers: they support, but claim nothing; nor does a word that its language
 # doesn't have, and that looks like a number's: dialect, and what is typed without accents.
 _ORDINAL_ROWS = {
-    1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste",
-    2: "second zweite zweiten zweiter deuxieme segundo segunda secondo tweede",
-    3: "third dritte dritten dritter drittes troisieme tercero tercera terzo terceiro derde",
+    1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste"
+    " الاولى الواحدة الحادية",
+    2: "second zweite zweiten zweiter deuxieme segundo segunda secondo tweede الثانية",
+    3: "third dritte dritten dritter drittes troisieme tercero tercera terzo terceiro derde"
+    " الثالثة",
+    4: "الرابعة",
+    5: "الخامسة",
+    6: "السادسة",
+    7: "السابعة",
+    8: "الثامنة",
+    9: "التاسعة",
+    10: "العاشرة",
 }
 _OTHER_ROWS = {
     1: "a an ein eine einen einem einer una une uma",
@@ -101,7 +110,8 @@ _HINDI = """
 इक्यासी बयासी तिरासी चौरासी पचासी छियासी सत्तासी अट्ठासी नवासी नब्बे इक्यानवे बानवे तिरानवे चौरानवे
 पंचानवे छियानवे सत्तानवे अट्ठानवे निन्यानवे सौ
 """
-_HINDI_FORMS = {"पांच": 5, "छः": 6, "छ": 6, "हज़ार": 1000, "लाख": 100_000, "करोड़": 10_000_000}
+_HINDI_FORMS = {"पांच": 5, "छः": 6, "छ": 6, "छे": 6, "पन्द्रह": 15, "डेढ़": 1.5, "ढाई": 2.5}
+_HINDI_FORMS |= {"हज़ार": 1000, "लाख": 100_000, "करोड़": 10_000_000}
 _ARABIC = {
     1: "واحد واحدة",
     2: "اثنان اثنين اثنتان اثنتين اثنا اثني اثنتا",
@@ -128,7 +138,7 @@ _ARABIC = {
 }
 _ARABIC_LEADS = ("", "و", "ب", "ل", "ف")  # and, with, for, so: written together with a number
 _HUNDREDS = ("مئة", "مائة")
-_BY_LANGUAGE = {
+_BY_LANGUAGE: dict[str, dict[str, float]] = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
 }
 _ANY = {word: value for row in _BY_LANGUAGE.values() for word, value in row.items()}
@@ -157,6 +167,7 @@ _BY_LANGUAGE["fr"] |= {
 }
 for _code in ("es", "it"):
     _BY_LANGUAGE[_code]["un"] = 1
+_BY_LANGUAGE["sv"]["en"] = 1
 _BY_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000}
 ORDINALS = {word: value for value, row in _ORDINAL_ROWS.items() for word in row.split()}
 OTHERS = {word: value for value, row in _OTHER_ROWS.items() for word in row.split()}
@@ -206,14 +217,14 @@ def with_digits(text: str) -> str:
     if not stop_words.is_unspaced(text):
         return text
     is_chinese = _KANA.search(text) is None
-    text = _HAN_NUMBER.sub(lambda found: str(_of_han(found[0], shortened=is_chinese)), text)
+    text = _HAN_NUMBER.sub(lambda found: str(of_han(found[0], shortened=is_chinese)), text)
     text = _HAN_DAY.sub(
         lambda found: f" {found[3]} {_MONTHS.get(int(found[2]), '')} {found[1] or ''} ", text
     )
     return _COUNTED.sub(r" \1 \2 ", text)
 
 
-def _of_han(signs: str, *, shortened: bool) -> int:
+def of_han(signs: str, *, shortened: bool) -> int:
     """Return the number that signs stand for, each by its place or with its ten: 二〇二七, 二十七.
 
     Args:
@@ -310,7 +321,7 @@ def _dialect(word: str, language: str) -> Decimal | None:
 
 
 @cache
-def _names(language: str) -> Mapping[str, int]:
+def _names(language: str) -> Mapping[str, float]:
     """Return the numbers of a language by their names, each that is one word."""
     if language not in _BY_LANGUAGE:
         return {}
@@ -365,6 +376,9 @@ def value(word: str, language: str = "", *, is_name: bool = False) -> Decimal | 
     """
     word = _without_hissing(word, language)
     found = _value(word, language, is_name=is_name)
+    if found is None and (whole := word.removesuffix("einhalb")) != word:  # zweieinhalb
+        whole_value = value(whole, language, is_name=is_name) if whole else None
+        found = None if whole_value is None else whole_value + Decimal("0.5")
     if found is None and len(stem := _ORDINAL_ENDING.sub("", word)) in range(3, len(word)):
         found = value(stem, language, is_name=is_name)
     for large in ("tausend", "hundert"):  # dreihundertzwanzig
@@ -372,7 +386,7 @@ def value(word: str, language: str = "", *, is_name: bool = False) -> Decimal | 
         if found is None and joint and (before or behind):
             times, more = (value(part, "de") if part else None for part in (before, behind))
             if (times is None) == (not before) and (more is None) == (not behind):
-                found = (times or Decimal(1)) * _ANY[large] + (more or Decimal(0))
+                found = (times or Decimal(1)) * Decimal(_ANY[large]) + (more or Decimal(0))
     return found if found is not None else _compound(word, language)
 
 

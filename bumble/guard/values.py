@@ -38,8 +38,20 @@ _DECADES = (
 # In the languages of which `dateparser` lacks it.
 _AFTER_TOMORROW = (
     *("pasado mañana", "depois de amanhã", "dopodomani", "pojutrze", "i övermorgon"),
-    *("öbür gün", "بعد الغد", "모레"),
+    *("öbür gün", "모레"),
 )
+# Likewise, by its names.
+_LACKING = {
+    "ar": """in: بعد; week: أسابيع; month: أشهر, شهور; 0 day ago: الليلة, النهارده;
+in 1 day: غد, بكرة, بكره; in 2 day: بعد غد, بعد الغد, بعد بكرة, بعد بكره;
+in 1 week: الأسبوع المقبل; tuesday: ثلاثاء; wednesday: أربعاء; thursday: خميس;
+friday: جمعة; saturday: سبت; skip: لو, سمحت, سمحتي, من, فضلك, رجاء""",
+    "hi": """hour: घंटों, घण्टे, घण्टा; week: हफ़्ता, हफ़्ते, हफ़्तों; day: दिनों, रोज़;
+in 1 week: अगले हफ़्ते, अगले सप्ताह; 0 week ago: इस हफ़्ते; sunday: इतवार;
+thursday: बृहस्पतिवार, गुरूवार, वीरवार; skip: पर, तारीख़, कृपया, प्लीज़""",
+}
+_EITHER_WAY = {"कल": (-1, 1), "परसों": (-2, 2)}  # days from now: before, or after it
+_DUALS = {"ساعتين": 2 / 24, "دقيقتين": 2 / 1440, "يومين": 2, "اسبوعين": 14, "شهرين": 60}
 _AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
@@ -193,16 +205,17 @@ def calendar_words(language: str) -> Calendar:
             }
         weekdays |= {"sonnabend": 5, "sonnabends": 5}
         units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS.split(), 1)
-        units |= dict.fromkeys(_DECADES.split(), 10 * YEAR_DAYS)
+        units |= dict.fromkeys(_DECADES.split(), 10 * YEAR_DAYS) | _DUALS
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 first, last = _offset(said, *found.groups())
                 if last - first < YEAR_DAYS:
                     relative |= {words.folded(one): (first, last) for one in told}
+    relative |= {words.folded(one): days for one, days in _EITHER_WAY.items()}
     own = time_words(language)
     is_month_first = str(own.get("date_order") or "").startswith(("M", "Y"))
     phrases = "|".join(map(re.escape, sorted(relative, key=len, reverse=True)))
-    pattern = re.compile(rf"\b(?:{phrases})\b")
+    pattern = re.compile(rf"\b(?:{phrases})(?![\w{stop_words.MARKS}])")
     return Calendar(months, weekdays, _full(own), is_month_first, units, relative, pattern)
 
 
@@ -243,8 +256,17 @@ def time_words(code: str) -> Mapping[str, Any]:
         return {}
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    info: Mapping[str, Any] = module.info
+    info: dict[str, Any] = {**module.info, "relative-type": {**module.info["relative-type"]}}
+    for name, told in re.findall(r"(\w[\w ]*): ([^;]+)", _LACKING.get(code, "")):
+        into = info["relative-type"] if " " in name else info
+        into[name] = [*into.get(name, ()), *told.split(", ")]
     return info
+
+
+@cache
+def skipped(language: str) -> frozenset[str]:
+    """Return the words that a time may have and that say nothing of it, folded."""
+    return frozenset(map(words.folded, time_words(language).get("skip", ())))
 
 
 @cache
@@ -253,7 +275,7 @@ def ahead_words(language: str) -> frozenset[str]:
     info = time_words(language)
     told = info.get("relative-type-regex", {})
     spans = [span.split()[0] for name in told if name.startswith("in ") for span in told[name]]
-    said = {words.folded(one) for one in (*spans, *info.get("in", ())) if one.isalpha()}
+    said = {words.folded(one) for one in (*spans, *info.get("in", ())) if _LETTERS.fullmatch(one)}
     return frozenset(said | _AHEAD)
 
 
@@ -267,7 +289,8 @@ def _named(
                 continue  # "sept" is seven in French
             if code != language and number_words.is_own(word, language):
                 continue  # "don" is Thursday in Dutch
-            if len(word) >= _LEAST_LETTERS and word not in stop_words.WORDS:
+            least = _LEAST_LETTERS if word < "\u0900" else 2  # letters that are syllables or words
+            if len(word) >= least and word not in stop_words.WORDS:
                 into.setdefault(word, place)
             if len(word) >= _FULL_LETTERS:
                 into.setdefault(f"{word}s", place)  # on Sundays, sonntags
@@ -363,7 +386,7 @@ def unread(text: str, language: str) -> list[str]:
     """Return the words of a time that name no part of one, as far as is known of its language."""
     terms, info = calendar_words(language), time_words(language)
     line = terms.relative_words.sub(" ", " ".join(map(words.folded, _tokens(with_days(text)))))
-    idle = ahead_words(language) | {words.folded(one) for one in info.get("skip", ())}
+    idle = ahead_words(language) | skipped(language)
     ahead = [told for said, told in info.get("relative-type", {}).items() if said[0] in "0i"]
     idle |= {one for told in ahead for phrase in told for one in words.folded(phrase).split()}
     names = (*terms.weekdays, *terms.months)

@@ -82,6 +82,7 @@ MARKS = (
     rf"{_OF_INDIA}\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3"
 )
 LETTER = rf"(?:[^\W\d_]|[{MARKS}])"
+INSIDE = patterns.compile(rf"(?:[^\W_]|[{MARKS}]){{2}}")  # two signs of one word
 _PART = rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*"
 WORD = patterns.compile(rf"{_PART}(?:['’]{_PART})*")  # "don't" is one
 WORD_PART = patterns.compile(r"[^\W_]+")  # "don't" is two

@@ -445,6 +445,42 @@ def test_a_wish_of_its_own_is_no_answer_to_when(ada: Entity) -> None:
     assert talk.say(again).endswith(": the rent")
 
 
+def test_a_wish_with_another_purpose_is_no_answer_to_when(ada: Entity) -> None:
+    wish, other = "remind me of the rent", "in two hours please the bins"
+    known = {
+        wish: reading("remind", what="the rent"),
+        other: reading("remind", when="in two hours", what="the bins"),
+    }
+    talk, _ = told(ada, known | {"of the oven, one day": reading("remind", what="the oven")})
+    talk.say(wish)
+    assert talk.say(other).endswith("15:00: the bins")
+    talk.say(wish)
+    assert talk.say("of the oven, one day") == templates.load("en").when
+
+
+def test_a_time_said_again_is_of_what_was_to_be_said(ada: Entity) -> None:
+    wish, vague = "remind me of the kettle", "at some hour"
+    known = {wish: reading("remind", what="the kettle"), vague: reading("tell", when="at some")}
+    talk, _ = told(ada, known | {"the kettle": reading("tell")})
+    talk.say(wish)
+    hint = talk.say(vague)
+    assert hint.endswith('bumble remind add "the kettle" --at 2026-05-25T09:00')
+    assert talk.say("2026-11-02 09:00").endswith("Monday, 2 November, 09:00: the kettle")
+
+
+def test_a_time_alone_is_no_reminder(ada: Entity) -> None:
+    text = "2026-11-03 10:00"
+    talk, _ = told(ada, {text: reading("remind", when="2026-11-03 10:00")})
+    assert talk.say(text) == templates.load("en").what
+    assert list(reminders.REMINDER.readable(ada.reminders)) == []
+
+
+def test_what_comes_each_time_is_not_set_from_half_a_mark(ada: Entity) -> None:
+    text = "كل يوم جمعة الساعة 7 مساءً"
+    talk, _ = told(ada, {text: reading("remind", when="كل يوم", what="القمامة")})
+    assert "bumble remind add" in talk.say(text)
+
+
 def test_a_wish_that_is_only_said_again_answers_no_when(ada: Entity) -> None:
     wish = "remind me of the oven"
     talk, _ = told(ada, {wish: reading("remind", when="the", what="the oven")})
@@ -506,7 +542,7 @@ def test_sums_are_worked_out_by_code(text: str, language: str, result: str) -> N
         ("morgenochtend om half 9", "morgenochtend om half 9", "nl", (25, 8, 30)),
         ("jutro o 17 odebrać tort", "jutro o 17", "pl", (25, 17, 0)),
         ("jutro wieczorem o 8", "jutro wieczorem o 8", "pl", (25, 20, 0)),
-        ("明日の朝6時に起こして", "明日の朝6時", "ja", None),
+        ("明日の朝6時に起こして", "明日の朝6時", "ja", (25, 6, 0)),
         ("明天早上8点提醒我", "", "zh", None),
         (
             "the day after tomorrow at 10 the parcel",
@@ -543,7 +579,19 @@ def test_times_are_read_as_people_say_them(
         ("tous les lundis à 8h", "fr", "0 8 * * 1"),
         ("cada lunes a las 8", "es", "0 8 * * 1"),
         ("elke maandag om 8 uur", "nl", "0 8 * * 1"),
-        ("every weekday at 7", "en", ""),
+        ("every weekday at 7", "en", "0 7 * * 1-5"),
+        ("werktags um 7", "de", "0 7 * * 1-5"),
+        ("every friday night at 7", "en", "0 19 * * 5"),
+        ("毎週金曜日の夜7時に", "ja", "0 19 * * 5"),
+        ("平日の朝7時", "ja", "0 7 * * 1-5"),
+        ("每天晚上十点", "zh", "0 22 * * *"),
+        ("हर शुक्रवार शाम सात बजे", "hi", "0 19 * * 5"),
+        ("كل يوم جمعة الساعة 7 مساءً", "ar", "0 19 * * 5"),
+        ("隔週金曜の夜7時", "ja", ""),
+        ("every few days", "en", ""),
+        ("every couple of days at 8", "en", ""),
+        ("var tredje dag", "sv", ""),
+        ("varannan måndag kl 8", "sv", ""),
         ("the last Friday of each month", "en", ""),
         ("every other day at 8", "en", ""),
         ("every two weeks on Monday", "en", ""),
@@ -558,10 +606,10 @@ def test_a_time_that_comes_again_is_a_schedule(when: str, language: str, cron: s
 
 
 def test_what_is_wished_for_every_time_is_set_for_every_time_or_not_at_all(ada: Entity) -> None:
-    text, other = "every monday at 8 the bins", "every weekday at 8 the cat"
+    text, other = "every monday at 8 the bins", "every few days at 8 the cat"
     known = {
         text: reading("remind", when="every monday at 8", what="the bins"),
-        other: reading("remind", when="every weekday at 8", what="the cat"),
+        other: reading("remind", when="every few days at 8", what="the cat"),
     }
     talk, _ = told(ada, known)
     assert talk.say(text).endswith("Monday, 25 May, 08:00 (every monday at 8): the bins")

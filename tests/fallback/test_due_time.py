@@ -61,6 +61,20 @@ def test_a_text_may_be_nothing_but_a_time(text: str, language: str, is_all: bool
         ("za godzinę", "pl", 60),
         ("om en halvtimme", "sv", 30),
         ("через полчаса", "ru", 30),
+        ("in zweieinhalb Stunden", "de", 150),
+        ("om en och en halv timme", "sv", 90),
+        ("bir buçuk saat sonra", "tr", 90),
+        ("半小时后", "zh", 30),
+        ("一个半小时后", "zh", 90),
+        ("两个小时后", "zh", 120),
+        ("1時間半後に", "ja", 90),
+        ("三十分後", "ja", 30),
+        ("بعد ساعة ونصف", "ar", 90),
+        ("بعد ساعتين", "ar", 120),
+        ("بعد خمس عشرة دقيقة", "ar", 15),
+        ("आधे घंटे बाद", "hi", 30),
+        ("साढ़े तीन घंटे बाद", "hi", 210),
+        ("डेढ़ घंटे में", "hi", 90),
     ],
 )
 def test_a_span_from_now_is_as_long_as_it_was_said(said: str, language: str, minutes: int) -> None:
@@ -94,3 +108,67 @@ def test_today_in_a_week_is_none_of_both() -> None:
     said = "heute in einer Woche um 10"
     due = due_time.time_of(said, said, "de", TUESDAY)
     assert due == datetime(2026, 12, 8, 10, tzinfo=UTC)
+
+
+SATURDAY = datetime(2026, 10, 31, 12, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "language", "day_and_hour"),
+    [
+        ("明日の朝9時に薬を飲むように教えて", "明日の朝9時に", "ja", "11-01 09:00"),
+        ("明後日の午後3時半に歯医者", "明後日の午後3時半", "ja", "11-02 15:30"),
+        ("今夜8時、母に電話", "8時", "ja", "10-31 20:00"),
+        ("来週の月曜日の午前10時に電話", "来週の月曜日の午前10時に", "ja", "11-02 10:00"),
+        ("三日後の夕方6時に返す", "三日後の夕方6時に", "ja", "11-03 18:00"),
+        ("十一月三日の夜９時", "十一月三日の夜９時", "ja", "11-03 21:00"),
+        ("今夜12時に起こして", "今夜12時に", "ja", "11-01 00:00"),
+        ("再来週の月曜の9時", "再来週の月曜の9時", "ja", None),
+        ("明日の9時の5分前に", "明日の9時", "ja", None),
+        ("四時五分前に声かけて", "四時五分", "ja", None),
+        ("母の日の朝9時", "母の日の朝9時", "ja", None),
+        ("明天早上九点提醒我吃药", "明天早上九点", "zh", "11-01 09:00"),
+        ("星期四中午十二点一刻交房租", "星期四中午十二点一刻", "zh", "11-05 12:15"),
+        ("下周一上午10点", "下周一上午10点", "zh", "11-02 10:00"),
+        ("周五下班前得交社保材料", "周五", "zh", None),
+        ("ذكّريني غدًا الساعة 9 أن أتصل", "غدًا الساعة 9", "ar", "11-01 09:00"),
+        ("بعد غدٍ الساعة 10 صباحًا", "بعد غدٍ الساعة 10 صباحًا", "ar", "11-02 10:00"),
+        ("الساعة خمسة إلا ربع", "الساعة خمسة إلا ربع", "ar", "10-31 16:45"),
+        ("غدا الساعة الثامنة والنصف صباحا", "غدا الساعة الثامنة", "ar", "11-01 08:30"),
+        (
+            "بعد ثلاثة أيام الساعة السادسة مساءً",
+            "بعد ثلاثة أيام الساعة السادسة مساءً",
+            "ar",
+            "11-03 18:00",
+        ),
+        ("कल सुबह 9 बजे दवा", "सुबह 9 बजे", "hi", "11-01 09:00"),
+        ("परसों दोपहर साढ़े तीन बजे", "परसों दोपहर साढ़े तीन बजे", "hi", "11-02 15:30"),
+        ("कल शाम सवा पाँच बजे", "कल शाम सवा पाँच बजे", "hi", "11-01 17:15"),
+        ("कल रात 2 बजे", "कल रात 2 बजे", "hi", "11-02 02:00"),
+        ("सवा दो घंटे बाद", "सवा दो घंटे बाद", "hi", None),
+        ("14 नवंबर को सुबह 8 बजे", "14 नवंबर को सुबह 8 बजे", "hi", "11-14 08:00"),
+        ("in 3 days at 6", "in 3 days at 6", "en", "11-03 06:00"),
+        ("dans dix jours les points", "dans dix jours", "fr", "11-10 09:00"),
+        ("for 3 May tell me two days before", "two days before", "en", None),
+        ("mañana 8 horas", "mañana 8 horas", "es", "11-01 08:00"),
+        ("how was your night? tell me at 1", "at 1", "en", "10-31 13:00"),
+        ("the op is at 8 o'clock, wake me at 7 tomorrow", "at 7 tomorrow", "en", "11-01 07:00"),
+    ],
+)
+def test_a_time_is_right_or_asked_for_in_any_script(
+    text: str, when: str, language: str, day_and_hour: str | None
+) -> None:
+    due = due_time.time_of(text, due_time.widened(text, when, language), language, SATURDAY)
+    assert (due and f"{due:%m-%d %H:%M}") == day_and_hour
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("明後日の12時半でお願いします", "ja"),
+        ("明天九点吧，麻烦了", "zh"),
+        ("कल सुबह 9 बजे, कृपया", "hi"),
+    ],
+)
+def test_please_is_no_other_purpose(text: str, language: str) -> None:
+    assert due_time.is_all(text, language)

@@ -288,7 +288,7 @@ def _word_places(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[in
     places: list[tuple[int, int]] = []
     for n, (start, end) in enumerate(offsets):
         around = text[max(0, start - 1) : start + 1]
-        joins = n > 0 and start < end and len(around) > 1 and around.isalnum()
+        joins = n > 0 and start < end and stop_words.INSIDE.fullmatch(around) is not None
         if joins and not stop_words.is_unspaced(around):
             places[-1] = (places[-1][0], n + 1)
         else:
