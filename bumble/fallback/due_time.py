@@ -119,8 +119,8 @@ def time_of(
         without_doubt(whole.times), at
     )
     if named_hour is None:
-        rest = [each for each in near.numbers if not (leads and each in spans)]  # "in ten days"
-        if not (days or named) or (rest and not near.times.are_there and not named):
+        left = [each for each in near.numbers if not (leads and each in spans)]  # "in ten days"
+        if not (days or named) or (left and not near.times.are_there and not named):
             return None
         hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
         hours = hours or (timedelta(hours=reminders.MORNING),)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from functools import cache
 from typing import Any
 
@@ -20,7 +20,8 @@ from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
-from bumble.fallback import quotes, templates
+from bumble.fallback import quotes, templates, unspaced_times
+from bumble.guard import values
 from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.rerank import RerankTurn
@@ -336,7 +337,28 @@ def period_of(memory: Memory, search: Search, query: str) -> Period | None:
     if named or not periods.is_around(query):
         return named
     event = memory.search(query, kinds=RECALLED, limit=1, audience=search.readers)
-    return periods.around(event[0].at) if event and event[0].at else None
+    if not event or event[0].at is None:
+        return None
+    told = event[0].at
+    days = [
+        datetime.combine(day, told.timetz())
+        for day in _named_days(event[0].text, told.date(), search.at.date())
+    ]
+    nearest = min(days, key=lambda day: abs(day - told), default=told)
+    # the last that it may tell of, else the one that was nearest when it was told
+    lately = [day for day in days if told - periods.AFTER <= day <= search.at + periods.AFTER]
+    return periods.around(max(lately, default=nearest))
+
+
+def _named_days(text: str, told: date, today: date) -> set[date]:
+    """Return the days that the one date in a text may be; several dates say nothing."""
+    read = values.read(*unspaced_times.of_text(text, words.language(text)))
+    if len(read.times.dated) != 1:
+        return set()
+    years = {int(number.value) for number in read.numbers if number.value in values.YEARS}
+    near = [date(year, 7, 1) for year in years] or [told, today]
+    days = {day for one in near for dated in read.times.dated for day in values.near(one, *dated)}
+    return {day for day in days if not years or day.year in years}
 
 
 def _with_faded(

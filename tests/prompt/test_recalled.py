@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+
+import pytest
 
 from bumble.entity import companions
 from bumble.entity.changes import Version
 from bumble.entity.folder import Entity
-from bumble.recall import memory_search, prompt_memories
+from bumble.recall import memory_search, periods, prompt_memories
 from bumble.recall.memory_search import Search
 from bumble.records import knowledge
 from bumble.records.base import Provenance
@@ -146,3 +149,26 @@ def test_what_was_felt_before_hides_no_title_and_its_lines_all_the_same() -> Non
     assert audiences.hides(Reader("sam"), changed)
     assert not audiences.hides(Reader("sam"), changed, lines=False)
     assert audiences.hides(Reader("kim"), changed, lines=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("My birthday is on 20 May.", "2026-05-20"),
+        ("My birthday was on 2 June 2019.", "2019-06-02"),
+        ("My birthday was on 20 May, or on 3 June.", "2026-05-01"),
+        ("birthday 誕生日は5月20日だよ。", "2026-05-20"),
+        ("We spoke of my birthday.", "2026-05-01"),
+    ],
+)
+def test_around_an_event_are_the_days_around_the_date_that_tells_of_it(
+    tmp_path: Path, said: str, day: str
+) -> None:
+    entity = living.ada(tmp_path)
+    living.talked(entity, "ses_told", ("sam", said), at=datetime(2026, 5, 1, 10, tzinfo=UTC))
+    runtime = living.runtime_of(entity)
+    runtime.memory.sync()
+    search = Search(("sam",), "content", datetime(2026, 5, 24, 12, tzinfo=UTC))
+    period = memory_search.period_of(runtime.memory, search, "what happened around my birthday")
+    assert period is not None
+    assert f"{period.start + periods.AFTER:%Y-%m-%d}" == day
