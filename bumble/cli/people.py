@@ -77,7 +77,12 @@ PEOPLE = Shelf(
     cells=lambda opened, person: [
         person.name,
         *_standing(opened, person),
-        output.shorten(person.dynamic or ("" if person.is_acquainted else person.text)),
+        output.shorten(
+            person.dynamic
+            or (
+                "; ".join(one.text for one in person.apart) if person.is_acquainted else person.text
+            )
+        ),
     ],
     data=lambda _, person: data_of(
         person,
@@ -213,7 +218,7 @@ def show(
         ("dynamic", person.dynamic),
         ("topics", ", ".join(person.topics)),
         ("unresolved", "; ".join(person.unresolved)),
-        *(("pending", note.text) for note in person.pending),
+        *(("heard" if note in person.apart else "pending", note.text) for note in person.pending),
     ]
     text = [f"# {person.name}", "", person.text or "No portrait yet."]
     silence = bond.silence

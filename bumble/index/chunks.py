@@ -39,7 +39,7 @@ from bumble.records.skills import Skill
 from bumble.text import languages, words
 from bumble.text.markdown import Document
 
-VERSION = f"7.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"8.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
@@ -212,6 +212,15 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
     text, at = _told(record), record.when
     if isinstance(record, Relationship):
         at = record.last_interaction
+    if isinstance(record, Relationship):  # what others told of them, for those who heard it
+        for note in record.apart:
+            told = note.at.isoformat() if note.at else ""
+            yield RecordText(
+                *(record.id, note.text, 1, note.provenance),
+                head=f"{record.name}\n",
+                at=told,
+                people=(record.id,),
+            )
     yield RecordText(
         record.id,
         text,

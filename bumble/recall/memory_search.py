@@ -20,7 +20,7 @@ from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
-from bumble.fallback import quotes, templates, unspaced_times
+from bumble.fallback import quotes, templates
 from bumble.guard import values
 from bumble.index import chunks
 from bumble.index.memory import Memory
@@ -352,7 +352,7 @@ def period_of(memory: Memory, search: Search, query: str) -> Period | None:
 
 def _named_days(text: str, told: date, today: date) -> set[date]:
     """Return the days that the one date in a text may be; several dates say nothing."""
-    read = values.read(*unspaced_times.of_text(text, words.language(text)))
+    read = values.read(text, words.language(text))
     if len(read.times.dated) != 1:
         return set()
     years = {int(number.value) for number in read.numbers if number.value in values.YEARS}

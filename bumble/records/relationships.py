@@ -10,7 +10,7 @@ or of how scores are found.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ FOLDER = "relationships"
 line_key = companions.key_of  # what a line is marked by
 ITEM = "- "  # before a link to what was lived with somebody
 MOST_LINKS = 12  # of them, the newest
-MAX_PENDING = 12  # notes that wait for the next reflection; the oldest go first
+MAX_PENDING = 12  # notes that wait, of those for the same people; the oldest go first
 
 
 class PendingNote(Struct, frozen=True):
@@ -54,7 +54,18 @@ def _pending(base: Any, current: Any, incoming: Any) -> Any:
     by_time = sorted(
         together, key=lambda note: str(note.get("at")) if isinstance(note, dict) else ""
     )
-    return by_time[-MAX_PENDING:]
+    return _newest(
+        by_time, [str(note.get("audience")) if isinstance(note, dict) else "" for note in by_time]
+    )
+
+
+def _newest(notes: Sequence[base.T], circles: Sequence[Hashable]) -> list[base.T]:
+    """Return the newest notes of each circle of people; `circles` says whose each is."""
+    places = [
+        (note, circles[n + 1 :].count(circle))
+        for n, (note, circle) in enumerate(zip(notes, circles, strict=True))
+    ]
+    return [note for note, newer in places if newer < MAX_PENDING]
 
 
 def _moved_score(first: float, base: Any, current: Any, incoming: Any) -> Any:
@@ -154,7 +165,7 @@ class Relationship(Record, frozen=True, kw_only=True):
     previous_health: float | None = None  # before the scores last changed, in [0, 1]
     # interaction_count at the last deep review
     reviewed_at_count: Annotated[int, fields.Key(read=_count, merge=fields.greater)]
-    # at most MAX_PENDING, oldest first
+    # at most MAX_PENDING of a circle, oldest first
     pending: Annotated[
         tuple[PendingNote, ...], fields.Key(read=_notes, merge=_pending, said=_noted)
     ]
@@ -230,6 +241,15 @@ class Relationship(Record, frozen=True, kw_only=True):
         What is told of somebody is for those who heard it.
         """
         return bool(self.interaction_count) or base.may_read(self.audience, (self.id,))
+
+    @property
+    def apart(self) -> tuple[PendingNote, ...]:
+        """What others told of them, for those who heard it: no portrait takes that in."""
+        return tuple(
+            note
+            for note in self.pending
+            if note.provenance.by and not base.may_read(note.provenance.audience, (self.id,))
+        )
 
     @property
     def told(self) -> str:
@@ -403,7 +423,7 @@ def plan_update(
         person: As it was read.
         why: For the change set.
         scores: Where the entity stands to them; what is as it was stays as it is written.
-        pending: All notes that wait; the oldest beyond MAX_PENDING are dropped.
+        pending: All notes that wait; of each circle the oldest beyond MAX_PENDING are dropped.
         lines: Where the lines of a portrait come from, by `line_key`; goes with `text`.
         provenance: Where the portrait comes from; goes with `text`.
         text: A new portrait.
@@ -529,8 +549,9 @@ def _with_pending(
     document: markdown.Document, old: tuple[PendingNote, ...], pending: tuple[PendingNote, ...]
 ) -> markdown.Document:
     raw = base.field(document.meta, "pending", list, [])
+    newest = _newest(pending, [note.provenance.audience for note in pending])
     notes = [  # one that was there stays as it was written, fields we don't know included
-        raw[old.index(note)] if note in old else _note_meta(note) for note in pending[-MAX_PENDING:]
+        raw[old.index(note)] if note in old else _note_meta(note) for note in newest
     ]
     return base.with_values(document, {"pending": notes or None})
 

@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from bumble.bridges.report.life import Collector
 from bumble.entity import changes
 from bumble.entity.folder import Entity
 from bumble.jobs import ask, stretch
 from bumble.jobs.forgetting import forget
 from bumble.llm import openai_format
 from bumble.llm.scripted import Reply, ScriptedModel
+from bumble.recall import memory_search
+from bumble.recall.memory_search import Search
 from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
 from bumble.records.base import Provenance
+from bumble.records.provenance import Reader
 from bumble.records.relationships import PendingNote, Scores
 from bumble.runtime import people as meetings
 from bumble.runtime.job import JobResult, apply
@@ -234,6 +238,23 @@ def test_the_page_of_somebody_spoken_of_says_it_until_they_speak_themselves(
         (sings["text"], ("sam",)),
         (fears["text"], ("sam",)),
     ]
+    assert rosa.apart == rosa.pending
+    runtime.memory.sync()
+    search = Search(("sam",), "content", NOON)
+    for readers, told in ((("sam",), True), (("rosa",), False), (("sam", "rosa"), False)):
+        given = replace(search, readers=readers)
+        hits = memory_search.find(
+            *(runtime.memory, runtime.config, given, "Rosa sea"),
+            kinds=("person",),
+            limit=5,
+            unasked=False,
+        )
+        assert any(fears["text"] in hit.text for hit in hits) is told
+    life = Collector(entity, UTC, "Ada", Reader("sam", is_owner=True)).collect(lambda _, __: None)
+    (shown,) = [one for one in life.people if one.id == "rosa"]
+    assert (shown.record.text, shown.notes) == ("", (sings["text"], fears["text"]))
+    theirs = Collector(entity, UTC, "Ada", Reader("rosa")).collect(lambda _, __: None)
+    assert all(not one.notes for one in theirs.people)
 
 
 def test_a_page_written_by_hand_keeps_its_lines_when_its_person_speaks(entity: Entity) -> None:

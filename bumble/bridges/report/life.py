@@ -30,7 +30,7 @@ from bumble.records import (
     relationships,
     session_files,
 )
-from bumble.records.kind import Kind, RecordKind, RecordView
+from bumble.records.kind import Kind, RecordKind, RecordView, unite
 from bumble.records.provenance import Reader
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.text.markdown import Document
@@ -192,6 +192,8 @@ class Collector:
         for view in views:
             if not self.reader.may_read(view.origin):
                 self._withhold(view.id)
+                if kind is kinds.PERSON:
+                    self._take_heard(view, self._clean(record))
             elif kind is kinds.PERSON:
                 self._take_person(view, self._clean(record))
             elif kind is kinds.NARRATIVE:
@@ -234,6 +236,14 @@ class Collector:
         place = anchor("person", mark)
         portrait = Portrait(mark, place, person, tuple(notes), view.origin.sources)
         self.life.people.append(portrait)
+
+    def _take_heard(self, view: RecordView, person: relationships.Relationship) -> None:
+        """Take in what the reader heard of somebody whose page is for others."""
+        apart = [n for n in person.apart if self.reader.may_read(n.provenance)]
+        if apart:
+            blank = replace(person, text="", dynamic="", topics=(), unresolved=())
+            sources = unite(*(note.provenance.sources for note in apart))
+            self._take_person(replace(view, origin=replace(view.origin, sources=sources)), blank)
 
     def _take_memory(self, kind: Kind, view: RecordView, record: Any) -> None:
         """Take in what happened, was believed, dreamt or written down."""
