@@ -30,6 +30,7 @@ from bumble.runtime import body_state, people, spoken
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
+from bumble.text.words import counted
 
 
 def writer_of(runtime: Runtime, language: str) -> ReplyWriter:
@@ -164,7 +165,8 @@ def run_new_day(runtime: Runtime, job: DayPrefix) -> JobResult:
             runtime.model.warm(request)
     survey.keep_overview(runtime, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
-    line = f"The overview of the day is made: {topics} topics."
+    many = counted(topics, "topic")
+    line = f"The overview of the day is made: {many}."
     if is_read_ahead:
-        line = f"The prompt of the day is ready, with {topics} topics."
+        line = f"The prompt of the day is ready, with {many}."
     return JobResult("prefix: the topics of the day", tuple, (line,), {"topics": topics})

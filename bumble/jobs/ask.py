@@ -243,7 +243,7 @@ def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:
 
 def joined(parts: Sequence[Sentence]) -> str:
     """Join sentences to a text."""
-    return " ".join(sentence.text for sentence in parts)
+    return words.paragraph(sentence.text for sentence in parts)
 
 
 def joined_lines(lines: Sequence[Sequence[Sentence]], between: str) -> str:

@@ -218,8 +218,8 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
         AnswerInvalidError: If the model's answer can't be used; the story stays as it was.
     """
     draft = _ask_story(runtime, job)
-    count = len(draft.text.split())
-    lines = [f"Told the story so far, in {count} words, from {len(draft.used)} memories."]
+    told, memories = words.extent(draft.text), words.counted(len(draft.used), "memory", "memories")
+    lines = [f"Told the story so far, in {told}, from {memories}."]
     if draft.dropped:
         lines.append(f"Left out {draft.dropped} sentences with names or numbers nobody gave.")
     # name a telling for the history by how it begins
@@ -229,7 +229,7 @@ def run(runtime: Runtime, job: NarrateJob) -> JobResult:
         plan=partial(_plan, runtime, job, draft),
         lines=tuple(lines),
         data={
-            "words": count,
+            "words": len(draft.text.split()),
             "from": list(draft.used),
             "audience": list(job.sources.audience),
             "dropped_sentences": draft.dropped,
@@ -377,7 +377,7 @@ def _rendered(parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
     """Write the story; each memory is linked where it is first rested on."""
     blocks, linked = [], set[str]()
     for name, paragraphs in parts.items():
-        prose = "\n\n".join(" ".join(sentences) for sentences in paragraphs if sentences)
+        prose = "\n\n".join(words.paragraph(sentences) for sentences in paragraphs if sentences)
         new = [one for one in used[name] if one.id not in linked]
         linked |= {one.id for one in new}
         blocks.append(f"{markdown.contained(prose)}{narrative.cited(new)}")

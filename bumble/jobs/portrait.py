@@ -366,7 +366,7 @@ def told(person: relationships.Relationship, update: PortraitUpdate) -> Iterator
         yield f"{person.name}: nothing new"
     else:
         verb = VERBS[update.mode]
-        yield f"{person.name}: portrait {verb}, {len(update.text.split())} words"
+        yield f"{person.name}: portrait {verb}, {words.extent(update.text)}"
     if update.dropped:
         yield f"  left out, for want of evidence: {len(update.dropped)}"
         yield from (f"  - {sentence}" for sentence in update.dropped)
@@ -553,7 +553,7 @@ def _ask(
         return not why
 
     lines = [
-        " ".join(filter(stands, words.sentences(words.one_line(line))))
+        words.paragraph(filter(stands, words.sentences(words.one_line(line))))
         for line in (*answer["about"], answer["mine"])
     ]
     text = "\n".join(dict.fromkeys(filter(None, lines)))

@@ -53,6 +53,7 @@ _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges
 # Snowball's German stems keep these: "wohnt" beside "wohn" of "wohne", "annas" beside "anna".
 GERMAN_ENDING = patterns.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
 _LETTER_RUN = patterns.compile(r"[^\W\d_]+")
+_FULL_WIDTH = patterns.compile(r"(?<=[。！？」』]) ")
 _SMALL_STARTS = 2  # behind full stops: from here on they are no abbreviations
 _END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
 _NO_END = patterns.compile(
@@ -172,6 +173,18 @@ def shared_start(word: str, other: str) -> int:
 def counted(number: int, what: str, many: str = "") -> str:
     """Say how many of something there are; `many`: what these are called, if not by an s."""
     return f"{number:,} {what if number == 1 else many or f'{what}s'}"
+
+
+def extent(text: str) -> str:
+    """Say how long a text is, in words; in characters where its script puts no spaces between."""
+    if stop_words.is_unspaced(text):
+        return counted(sum(char.isalnum() for char in text), "character")
+    return counted(len(text.split()), "word")
+
+
+def paragraph(parts: Iterable[str]) -> str:
+    """Join sentences; behind 。 stands no space."""
+    return _FULL_WIDTH.sub("", " ".join(parts))
 
 
 def one_line(text: str) -> str:

@@ -49,6 +49,15 @@ def test_stop_words_tell_the_language(text: str, code: str) -> None:
     assert words.language(text) == code
 
 
+def test_sentences_and_lengths_are_those_of_their_script() -> None:
+    assert (
+        words.paragraph(["本を書いている。", "私は猫が好き。"]) == "本を書いている。私は猫が好き。"
+    )
+    assert words.paragraph(["I write.", "I like cats."]) == "I write. I like cats."
+    assert words.extent("本を書いている。私は猫が好き。") == "13 characters"
+    assert (words.extent("I write."), words.extent("Yes.")) == ("2 words", "1 word")
+
+
 def test_a_long_line_is_cut_and_the_cut_is_marked() -> None:
     assert words.one_line(" a\n\tb ") == "a b"
     assert words.shorten("a\nb", 3) == "a b"
