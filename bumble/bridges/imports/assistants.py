@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.bridges.imports import dates, foreign, ledger
+from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line, shorten
 
@@ -202,13 +202,13 @@ def _silly(
     names = dict.fromkeys(foreign.text(one, "name") for one in shown)
     title = ", ".join(filter(None, names)) or foreign.text(begin, "character_name")
     stem = PurePosixPath(name).stem
-    begun = _time(begin, "create_date", context) or dates.shown(stem, context.zone)
+    begun = _time(begin, "create_date", context) or foreign.time_shown(stem, context.zone)
     messages = (_of_character(one, number, context) for number, one in enumerate(said))
     yield from ledger.talk(stem, title, begun, messages)
 
 
 def _time(data: Mapping[str, Any], key: str, context: ledger.ImportContext) -> datetime | None:
-    return foreign.moment(data, key) or dates.shown(foreign.text(data, key), context.zone)
+    return foreign.moment(data, key) or foreign.time_shown(foreign.text(data, key), context.zone)
 
 
 def _of_character(

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.bridges.imports import dates, foreign, ledger
+from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.foreign import Files, listed, mappings, moment, several, text
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
@@ -156,7 +156,7 @@ def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[ledger.Item]:
     """Read a record of a page: what was asked, a line that says when, what was answered."""
     lines = cells["said"].split("\n")
     times = (
-        (n, dates.shown(line, zone))
+        (n, foreign.time_shown(line, zone))
         for n, line in enumerate(lines)
         if len(line) <= MAX_TIME_CHARS and sum(char.isdigit() for char in line) > 6
     )

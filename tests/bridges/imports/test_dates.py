@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bumble.bridges.imports import dates
+from bumble.bridges.imports import foreign
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -24,11 +24,11 @@ BERLIN = ZoneInfo("Europe/Berlin")
     ],
 )
 def test_a_time_is_read_in_the_words_and_the_zone_of_its_page(told: str, hour: int) -> None:
-    at = dates.shown(told, BERLIN)
+    at = foreign.time_shown(told, BERLIN)
     assert at is not None
     assert at.astimezone(UTC) == datetime(2025, 11, 14, hour, 12, 47, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("told", ["Sep 2, 2026", "We met 3 times in 2025", "2 Smarch 2026, 25:99"])
 def test_what_has_no_day_or_no_time_of_day_is_none(told: str) -> None:
-    assert dates.shown(told, BERLIN) is None
+    assert foreign.time_shown(told, BERLIN) is None
