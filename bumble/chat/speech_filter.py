@@ -132,11 +132,11 @@ class SentenceFilter:
         return is_whole or told or self._asks(sentence)
 
     def _asks(self, sentence: str) -> bool:
-        """Whether a sentence is of the message, and asks for what is to be done."""
+        """Whether a sentence is of the message, and asks for something there."""
         if self._reader is None or not quotes.is_in(sentence, self._asked):
             return False
         read = self._reader.read(sentence)
-        return read.main in TASKS and read.has(read.main)
+        return read.main in (*TASKS, *notices.QUESTIONS) and read.has(read.main)
 
     def _begun(self, text: str) -> str:
         """Return the beginning of an answer without an assistant's phrases."""

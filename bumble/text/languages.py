@@ -146,7 +146,7 @@ def evidence(text: str) -> Mapping[str, float]:
     for code, chance in chances.items():
         told[code] = _SHARPNESS * math.log(max(chance, _LEAST))
     listed = _folded_stop_words()
-    for word in stop_words.words(plain):
+    for word in set(stop_words.words(plain)):  # a long text of another says "je" and "se" often
         for code in listed.get(word if word.isascii() else stop_words.folded(word), ()):
             told[code] += _STOP_WORD
     whole = stop_words.with_apostrophes(text)
