@@ -108,7 +108,8 @@ CUT_CALL = "That was cut off and not done. Do it again, much shorter, or in seve
 UNREAD_CHARS = 400  # of an answer that can't be read, when the model is told so
 CIRCLE_REACH = 8_000  # characters, from the end, in which an answer may go round
 FENCE = "```"
-CIRCLE_CHARS, CIRCLE_TIMES = 40, 12  # the end of an answer, and how often it may stand there
+# The end of an answer, and how often it may stand there; in code, where tables are, oftener.
+CIRCLE_CHARS, CIRCLE_TIMES, TABLE_TIMES = 40, 12, 80
 REFUSED = "refused:"
 PAUSE = "\n\n"  # between two things said
 MESSAGE_TOKENS = 80  # of what the person said, as the model is reminded of it
@@ -214,9 +215,9 @@ class _Speaker:
         self._take(self.reader.feed(piece))
         said = "".join(self.said[-1:])
         end, far = said[-CIRCLE_CHARS:], said[-CIRCLE_REACH:]
-        if len(end) < CIRCLE_CHARS or far.count(end) < CIRCLE_TIMES:
-            return
-        if said.count(FENCE) % 2 == 0:  # tables in code repeat themselves
+        in_code = said.count(FENCE) % 2  # where tables repeat themselves
+        times = TABLE_TIMES if in_code else CIRCLE_TIMES
+        if len(end) == CIRCLE_CHARS and far.count(end) >= times:
             raise EnoughError
 
     def _take(self, texts: Sequence[tuple[int, str]]) -> None:

@@ -7,6 +7,7 @@ server does, the talk goes on: its failures are sentences.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 import time
@@ -169,7 +170,7 @@ class ListedTool(Struct, frozen=True):
 
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
 AGAIN_SECONDS = 60.0  # before a server that failed is tried again
-MOST_NAME_CHARS = 64
+MOST_NAME_CHARS, HASH_CHARS = 64, 8
 _NOT_IN_NAMES = patterns.compile(r"[^A-Za-z0-9_-]")
 TOOL_NAME = patterns.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
 
@@ -326,9 +327,17 @@ def _names(server: Running, text: str) -> bool:
     return any(quotes.is_in(folded(one), folded(text)) for one in named)
 
 
-def _known_as(server_name: str, tool_name: str) -> str:
-    """Return what a model calls a tool: endpoints take letters, digits, `_` and `-`, 64 at most."""
-    return _NOT_IN_NAMES.sub("_", f"{server_name}__{tool_name}")[:MOST_NAME_CHARS]
+def known_as(server_name: str, tool_name: str) -> str:
+    """Return what a model calls a tool: endpoints take letters, digits, `_` and `-`, 64 at most.
+
+    A name that loses something by that ends in a hash, so that no two are one.
+    """
+    whole = f"{server_name}__{tool_name}"
+    plain = _NOT_IN_NAMES.sub("_", whole)[:MOST_NAME_CHARS]
+    if plain == whole and "__" not in server_name:
+        return plain
+    mark = hashlib.sha256(whole.encode()).hexdigest()[:HASH_CHARS]
+    return f"{plain[: MOST_NAME_CHARS - HASH_CHARS - 1]}_{mark}"
 
 
 def _chosen(server: Running, listed: Sequence[ListedTool]) -> dict[str, Tool]:
@@ -342,5 +351,5 @@ def _chosen(server: Running, listed: Sequence[ListedTool]) -> dict[str, Tool]:
         with suppress(ValueError):  # nobody could fill in what it wants
             schema = closed(tool.schema)
             about = described(tool.description) or "what its name says"
-            chosen[tool.name] = Tool(_known_as(server.name, tool.name), about, schema)
+            chosen[tool.name] = Tool(known_as(server.name, tool.name), about, schema)
     return chosen

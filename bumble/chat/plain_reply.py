@@ -484,8 +484,8 @@ def _task(runtime: Runtime, turn: Turn) -> Request:
     """
     done, loose = _talked(turn.recalled.seen.messages[-TASK_SEEN:])
     session = turn.heard.session
-    near = list[str]()
-    if turn.heard.message.text.endswith('"'):  # it brings the text that it is about
+    near, text = list[str](), turn.heard.message.text
+    if text.endswith('"') and text in dict(turn.reading.asked):  # it brings what it is about
         done, loose = [], []
     else:
         heard = memory_answer.heard(runtime, session)

@@ -455,7 +455,7 @@ WORK: Mapping[str, ToolWork] = {
     "list_skills": ToolWork(_list_skills, only_reads=True, searches=True, own=True),
     "read_skill": ToolWork(_read_skill, only_reads=True, own=True),
     "update_skill": ToolWork(_update_skill, keeps=True, own=True),
-    "list_files": ToolWork(_list_files, only_reads=True, own=True),
+    "list_files": ToolWork(_list_files, only_reads=True),
     "read_file": ToolWork(_read_file, only_reads=True),
     "write_file": ToolWork(_write_file, own=True),
     "run_command": ToolWork(_run_command),

@@ -101,19 +101,20 @@ def sentence(title: str, paths: Sequence[str], model: str) -> str:
     return f"{output.shorten(title, 70)} ({more})" if more else output.shorten(title, 70)
 
 
-def pathspecs(opened: Opened, what: str) -> list[str]:
-    """Return the pathspecs that a word of the user's stands for: a file, a person, an id."""
+def pathspecs(opened: Opened, what: str) -> tuple[list[str], bool]:
+    """Return the pathspecs that a word of the user's stands for, and whether it is there.
+
+    It may be a file, a person or an id, of which it is not known whether there is such a record.
+    """
     root = opened.root
     for base in (root, opened.shell.cwd):
         place = base / what
         if place.exists() and place.resolve().is_relative_to(root):
-            return [f":(literal){place.resolve().relative_to(root).as_posix()}"]
+            return [f":(literal){place.resolve().relative_to(root).as_posix()}"], True
     person = relationships.match(people.everybody(opened).records, what)
-    return (
-        [f":(literal){relationships.PERSON.path(person.id)}"]
-        if person
-        else commit_log.pathspecs(what)
-    )
+    if person:
+        return [f":(literal){relationships.PERSON.path(person.id)}"], True
+    return commit_log.pathspecs(what), False
 
 
 def actions(versions: Sequence[Version], reader: Reader) -> list[dict[str, Any]]:
@@ -181,9 +182,9 @@ def log(
     look(opened)
     if failing := tick.failing(opened.entity.runs, opened.zone):
         output.warn(opened.shell, failing)
-    wanted, root = pathspecs(opened, what) if what else [], opened.root
+    (wanted, is_there), root = pathspecs(opened, what) if what else ([], True), opened.root
     found = seen(opened, commit_log.read(root, limit=limit, cycle=cycle, wanted=wanted))
-    if what and not (found or cycle or (root / what).exists()):
+    if what and not (found or cycle or is_there):
         raise RecordMissingError("record, file or person with a history", what)
     undone = undoing.taken_back(commit_log.read(root, cycle=undoing.UNDO))
     line, data = partial(commit_line, opened, undone=undone), partial(commit_data, undone=undone)
@@ -227,7 +228,7 @@ def _meant(opened: Opened, what: str) -> commit_log.Commit:
     if what != LAST:
         with suppress(RecordMissingError):
             return commit_log.find(opened.root, what)
-    wanted = [] if what == LAST else pathspecs(opened, what)
+    wanted = [] if what == LAST else pathspecs(opened, what)[0]
     found = commit_log.read(opened.root, limit=1, wanted=wanted)
     if not found:
         raise RecordMissingError("commit, record or person", what)

@@ -371,11 +371,11 @@ def _episode(
         named = sayings.named(runtime, draft.wording, "\n".join(lines))
     told, source = telling(shown, whole, named, is_quoted=is_quoted)
     rests = () if source == episodes.EXCERPT else whole.narrative  # an excerpt is of all
-    trust = shown.trust(shown.grounds(one.cites for one in rests))
+    cited = shown.numbers([label for one in rests for label in one.cites])
+    trust = shown.trust(cited if is_quoted else shown.grounds(one.cites for one in rests))
     spoken = [one for one in shown.messages if one.role != "tool" and one.text.strip()]
     if is_quoted:
-        cited = {label for sentence in whole.narrative for label in sentence.cites}
-        spoken = [shown.messages[n - 1] for n in shown.numbers(list(cited))]
+        spoken = [shown.messages[n - 1] for n in cited]
     origin = base.Provenance(
         by=f"{episode.PURPOSE} {BY_FORM}" if is_quoted else episode.PURPOSE,
         model=runtime.model.name if named or not source else "",

@@ -115,11 +115,13 @@ class Scene(Struct, frozen=True, dict=True):
     def grounds(self, cited: Iterable[Sequence[str]]) -> tuple[int, ...]:
         """Return the numbers of what some sentences rest on, by the labels that each cites.
 
-        One that cites nothing rests on all that was spoken; so does no sentence at all.
+        One that cites nothing rests on all that was spoken; so does no sentence at all. What the
+        entity said itself may stand in any, though nothing of it can be cited.
         """
         found = [self.numbers(labels) for labels in cited]
         if found and all(found):
-            return tuple(sorted({number for numbers in found for number in numbers}))
+            own = (n for n in self.places if self.messages[n - 1].role == "assistant")
+            return tuple(sorted({*own, *(number for numbers in found for number in numbers)}))
         return tuple(n for n in self.places if self.messages[n - 1].role != "tool")
 
     def told(self, labels: Sequence[str]) -> list[KnownSentence]:

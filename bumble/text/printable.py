@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from bumble import patterns
 
 # Escape sequences and control characters that a terminal would act on; tab and line ends are text.
-_SEQUENCES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+_SEQUENCES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"
 CONTROL = patterns.compile(rf"{_SEQUENCES}|[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # Characters that delete, command or turn the text around them, or are nothing at all; plain
 # direction marks and joiners, which words and emoji are written with, are none of them.

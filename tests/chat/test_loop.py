@@ -257,6 +257,9 @@ def test_a_table_in_code_repeats_itself_and_is_whole() -> None:
     table = "```rust\n[\n" + ("    " + "0x00, " * 16 + "\n") * 16 + "]\n```\nPut your values in."
     done, _ = run([Reply(say(table))], Person())
     assert (done.stopped, done.said) == ("done", table)
+    endless = "```\n" + "    nop it, and once more the same thing\n" * 400
+    done, _ = run([Reply(say(endless))], Person())
+    assert done.stopped == "repeating"
 
 
 def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new() -> None:

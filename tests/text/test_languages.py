@@ -71,7 +71,7 @@ def test_the_model_is_loaded_for_the_first_text_only() -> None:
 
 def test_words_that_another_language_says_often_make_no_other_of_a_long_text() -> None:
     told = (
-        "Da znaš tko je tko: muž je u luci i lovi ribe kad se stigne, sin je u gradu i javi se kad mu"
-        " je teško, a mama je sama i ne zna što je bilo jučer, i sve se to ne može reći nikome."
+        "Da znaš tko je tko: muž je u luci i lovi ribe kad se stigne, sin je u gradu i javi se kad"
+        " mu je teško, a mama je sama i ne zna što je bilo jučer, i sve se to ne može reći nikome."
     )
     assert languages.language(told) in ("", "hr", "sr")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bumble.chat import mcp_link
+from bumble.chat import mcp_link, mcp_servers
 from bumble.chat.mcp_servers import Servers
 from bumble.entity.config import ServerConfig
 from tests.support.hostile_server import tool
@@ -153,3 +153,10 @@ def test_a_program_that_is_not_there_is_a_sentence(start: Start, said: list[str]
     assert names(servers) == []
     why = "could not be started: /no/such/program: No such file or directory"
     assert said == [f"the MCP server gone {why}"]
+
+
+def test_no_two_tools_are_called_alike_and_every_name_is_one_that_endpoints_take() -> None:
+    given = [("fs", name) for name in ("a.b", "a/b", "a_b", "long" * 16, "long" * 16 + "er")]
+    names = [mcp_servers.known_as(*one) for one in [*given, ("a", "b__c"), ("a__b", "c")]]
+    assert len({*names}) == len(names)
+    assert all(len(name) <= 64 and name.replace("-", "_").isidentifier() for name in names)
