@@ -187,9 +187,9 @@ def is_noticeable(message: sessions.Message) -> bool:
 def is_idle(notice: sessions.Notice) -> bool:
     """Whether a message surely tells nothing: a joke, a greeting, what is only imagined.
 
-    Who wants to be reminded of something tells when it is.
+    Who wants to be reminded of something tells when it is; who wants something done, of what.
     """
-    return not notice.keep and notice.why in (IDLE | QUESTIONS) - {"remind"}
+    return not notice.keep and notice.why in (IDLE | QUESTIONS) - {"remind", "task", "calculate"}
 
 
 def _notice(

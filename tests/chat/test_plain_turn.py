@@ -1126,3 +1126,11 @@ def test_an_unsure_question_without_its_mark_is_not_answered_with_ignorance(ada:
     unsure = replace(unsure, scores={**unsure.scores, "ask_memory": -0.5})
     talk, _ = told(ada, {said: unsure})
     assert talk.say(said) != templates.load("en").unknown
+
+
+def test_what_was_told_with_a_task_is_found(ada: Entity) -> None:
+    task, ask = "how many panels for a fence of 14 metres", "how long was that fence"
+    known = {task: reading("task"), ask: reading("ask_memory")}
+    talk, _ = told(ada, known, "Eight.", "yes", tier="choose")
+    talk.say(task)
+    assert "14 metres" in talk.say(ask)
