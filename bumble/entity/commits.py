@@ -174,6 +174,7 @@ class Commits:
         self.waits = ""  # why nothing can be committed now
         self.blind = False  # git could not be asked how the files stand
         self.own: list[PendingCommit] = []  # what goes into the commit of this set
+        self.stored: dict[str, str] | None = None  # the blobs of its files as they were
 
     def settle(self) -> None:
         """Bring to an end what git was cut off in: a file may become what it was before."""
@@ -201,6 +202,7 @@ class Commits:
             self._commit_earlier(entries, waiting, paths)
         after = {self._place(step.path): step.after for step in steps}
         self.own.append(self._noted(change_set, {path: after[path] for path in paths}))
+        self.stored = self._store(paths)
 
     def end(self) -> None:
         """Commit what was written."""
@@ -216,23 +218,33 @@ class Commits:
     def _stage(self) -> None:
         """Have what git is in the middle of go on with what was written, and keep that.
 
-        It refuses to go on where files differ from its index, and takes back what is in there.
+        It refuses to go on where files differ from its index, and takes back what is in there, and
+        what the owner adds. So git stores what was written, whether it can add that now or not.
         """
-        before = self._index(self.own[-1].after)
-        is_open = self.repository.under_way not in ("", "a bisection")
-        if self.blind or not is_open or not before or self._unfiltered(list(before)):
+        note = self.own[-1]
+        before, after = self.stored, self._store(note.after)
+        if before is None or after is None:
             return
-        waits = self.waits
-        self._git(["add", "--all"], list(before))
-        self.waits, after = waits, self._index(before)
-        staged = {path: (blob, after.get(path, "")) for path, blob in before.items()}
-        uncommitted.put(replace(self.own[-1], staged=staged))
+        staged = {p: (before.get(p, ""), after.get(p, "")) for p in sorted({*before, *after})}
+        uncommitted.put(replace(note, staged=staged, begun=git_operations.begun(self.git)))
+        waits, listed = self.waits, ("--literal-pathspecs", "ls-files", "-z", "--", *note.after)
+        if known := self.git.call(*listed).text.split("\0")[:-1]:
+            self._git(["add", "--all"], known)
+        self.waits = waits
 
-    def _index(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return the blobs of some files in git's index."""
-        listed = self.git.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *paths)
-        rows = (row.partition("\t") for row in listed.text.split("\0") if row)
-        return {path: about.split(" ")[1] for about, _, path in rows}
+    def _store(self, paths: Iterable[str]) -> dict[str, str] | None:
+        """Have git store some files as they are, those that are there; return the blob of each.
+
+        None if git is in the middle of nothing that could take them back, or can't.
+        """
+        there = [path for path in paths if self._digest(path) is not None]
+        is_open = self.repository.under_way not in ("", "a bisection")
+        if self.blind or not is_open or self._unfiltered(there):
+            return None
+        stdin = "".join(f"{path}\n" for path in there).encode(errors="surrogateescape")
+        stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=stdin)
+        blobs = stored.text.split()
+        return dict(zip(there, blobs, strict=True)) if stored.code == 0 else None
 
     def adopt(self, change_set: changes.ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""

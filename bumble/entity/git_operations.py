@@ -24,7 +24,7 @@ from bumble import patterns
 from bumble.entity import installation
 from bumble.entity.folder import PRIVATE
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError, UserError
-from bumble.files import disk, git
+from bumble.files import disk, git, gitdir
 from bumble.files.gitdir import Repository
 
 if sys.platform != "win32":
@@ -356,6 +356,18 @@ def _remove(top: Path, path: str) -> None:
             file.unlink()
         for folder in file.relative_to(top).parents[:-1]:
             (top / folder).rmdir()
+
+
+def begun(place: git.Git) -> tuple[str, str]:
+    """Return on which branch began what git is in the middle of, and where the way back leads."""
+    head = place.call("rev-parse", "HEAD", "--symbolic-full-name", "HEAD").text.split() or [""]
+    noted = [
+        (gitdir.content(place.repository.private / folder / name) or b"").decode().split()
+        for name in ("head-name", "orig-head", "head")
+        for folder in ("rebase-merge", "rebase-apply", "sequencer")
+    ]
+    branch = next(filter(None, noted[:3]), head)[-1]  # "detached HEAD", say
+    return branch, next(filter(None, noted[3:]), head)[0]
 
 
 def locks(repository: Repository, patterns: Sequence[str] = LOCKS) -> list[Path]:

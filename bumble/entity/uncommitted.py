@@ -35,6 +35,8 @@ class PendingCommit(Struct, frozen=True):
     opens: bool
     # what git has of it, by path, if it was in the middle of something: blobs before and after
     staged: Mapping[str, Sequence[str]] = {}
+    # on which branch that began, and the commit that the way back leads to
+    begun: Sequence[str] = ("", "")
 
     @property
     def cycle(self) -> str:
@@ -54,10 +56,17 @@ def notes(root: Path) -> list[PendingCommit]:
 def taken_back(root: Path) -> list[PendingCommit]:
     """Return what was written while git was in the middle of something, and is not there since."""
     found = notes(root)
-    last = {path: note.after[path] for note in found for path in note.staged}
-    now = {path: write_ahead.digest(disk.read_if_there(root / path)) for path in last}
-    gone = {path for path, digest in last.items() if digest != now[path]}
+    gone = changed_since(root, found)
     return [note for note in found if not gone.isdisjoint(note.staged)]
+
+
+def changed_since(root: Path, found: Sequence[PendingCommit]) -> set[str]:
+    """Return the files of some notes, all there are, that are not as the last of these has them."""
+    last = {path: digest for note in found for path, digest in note.after.items()}
+    staged = {path for note in found for path in note.staged}
+    return {
+        path for path in staged if write_ahead.digest(disk.read_if_there(root / path)) != last[path]
+    }
 
 
 def drop(note: PendingCommit) -> None:
@@ -136,6 +145,7 @@ def _read(file: Path, *, adopts: bool = False) -> PendingCommit | None:
             data["after"],
             data["opens"],
             data.get("staged", {}),
+            data.get("begun", ("", "")),
         )
     except (OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
         return None

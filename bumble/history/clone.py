@@ -21,6 +21,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, git_operations, uncommitted
 from bumble.entity.folder import Entity
@@ -45,6 +46,7 @@ class Mended(Struct, frozen=True):
     left: tuple[str, ...] = ()  # for a person to settle
     under_way: str = ""  # what git is still in the middle of: "a rebase"
     again: tuple[str, ...] = ()  # written while it was, taken back with it, and written again
+    lost: tuple[str, ...] = ()  # likewise, but the owner has gone on since: what shows each
 
     @property
     def sentence(self) -> str:
@@ -53,6 +55,9 @@ class Mended(Struct, frozen=True):
         if self.again:
             again = ", ".join(dict.fromkeys(self.again))
             lines += [f"What git took back of what was written meanwhile is there again: {again}."]
+        if self.lost:
+            lines += ["Written while git was in the middle of something, and in no commit since:"]
+            lines += [f"  {shown}" for shown in self.lost]
         if not (self.paths or self.kept):
             return "\n".join(lines)
         if self.paths:
@@ -92,6 +97,8 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     if may_write and (begun or unmerged(place)):
         with changes.held(root, timeout_seconds=timeout_seconds):
             settled = _go_on(root, place, policy, begun)
+    back = _taken_back(root)
+    lost = tuple(_without_commit(root, [note for note, is_open in back if not is_open]))
     planned = [
         change
         for path in _marked(place)
@@ -102,38 +109,59 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
     paths = (*settled.paths, *(change.path for change in planned))
-    again = tuple(_write_again(root, policy, timeout_seconds=timeout_seconds))
-    return Mended(paths, settled.kept, settled.left, place.repository.under_way, again)
-
-
-def _write_again(
-    root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float
-) -> Iterator[str]:
-    """Write again what git took back with what it was in the middle of; yield the files."""
-    for note, planned in _taken_back(root):
-        change_set = changes.ChangeSet(note.title, planned, note.trailers)
-        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
-        uncommitted.drop(note)
-        yield from (change.path for change in planned)
+    again = list[str]()
+    for note, is_open in back:
+        planned = list(_again(root, note)) if is_open else []
+        if planned:
+            change_set = changes.ChangeSet(note.title, tuple(planned), note.trailers)
+            commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+        again += (change.path for change in planned)
+        uncommitted.put(replace(note, staged={}))  # of the rest it holds, as of any other
+    here = place.repository.under_way
+    return Mended(paths, settled.kept, settled.left, here, tuple(again), lost)
 
 
 def taken_back(root: Path) -> list[str]:
     """Return the files of which git took back what was written; the next command has it again."""
-    return [change.path for _, planned in _taken_back(root) for change in planned]
+    back = (note for note, is_open in _taken_back(root) if is_open)
+    return [change.path for note in back for change in _again(root, note)]
 
 
-def _taken_back(
-    root: Path,
-) -> Iterator[tuple[uncommitted.PendingCommit, tuple[changes.Change, ...]]]:
-    repository = gitdir.find(root)
+def _taken_back(root: Path) -> list[tuple[uncommitted.PendingCommit, bool]]:
+    """Return what git took back on this branch, each with whether it stands where that led.
+
+    Where it doesn't, the owner has committed since, and may have taken out what was written.
+    """
+    repository, found = gitdir.find(root), list[tuple[uncommitted.PendingCommit, bool]]()
     for note in uncommitted.taken_back(root) if repository and not repository.under_way else ():
-        again = (_again(root, path, *blobs) for path, blobs in note.staged.items())
-        yield note, tuple(filter(None, again))
+        branch, start = note.begun
+        here = git.run(root, "rev-parse", "--symbolic-full-name", "HEAD") or ""
+        tip = git.run(root, "rev-parse", "--quiet", "--verify", branch)
+        if tip is None or branch in ("HEAD", here.strip()):
+            found.append((note, (tip or "").strip() == start))
+    return found
 
 
-def _again(root: Path, path: str, before: str, after: str) -> changes.Change | None:
-    """Plan to have in a file what changed between two of its versions."""
-    old, (was, new) = _there(root, path), git.blobs(root, [before, after or git.NOWHERE])
+def _without_commit(root: Path, back: Sequence[uncommitted.PendingCommit]) -> Iterator[str]:
+    """Yield how to see what was written, for each file of which no commit since has that."""
+    gone = uncommitted.changed_since(root, uncommitted.notes(root))
+    last = {path: (blobs[1], note.begun[1]) for note in back for path, blobs in note.staged.items()}
+    for path, (blob, start) in last.items():
+        asked = ("-1", "-m", "--format=%H", f"--find-object={blob}", f"{start}..HEAD")
+        if path in gone and blob and not git.run(root, "log", *asked):
+            yield f"{path}: git -C {shlex.quote(str(root))} show {blob[:12]}"
+
+
+def _again(root: Path, note: uncommitted.PendingCommit) -> Iterator[changes.Change]:
+    """Plan to have in the files of a note what it changed there."""
+    again = (_path_again(root, path, *blobs) for path, blobs in note.staged.items())
+    return filter(None, again)
+
+
+def _path_again(root: Path, path: str, before: str, after: str) -> changes.Change | None:
+    """Plan to have in a file what changed between two of its versions; empty: it was not there."""
+    names = [before or git.NOWHERE, after or git.NOWHERE]
+    old, (was, new) = _there(root, path), git.blobs(root, names)
     data = new
     if old is not None and new is not None:
         data = _of_both(path, _text(old), _text(new), _text(was)).encode(errors="surrogateescape")

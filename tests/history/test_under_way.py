@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from bumble.entity import changes, commits, uncommitted
+from bumble.files import disk
 from tests.support import clones
 from tests.support.repository import git
 from tests.support.running import Run
@@ -15,6 +19,8 @@ from tests.support.running import Run
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 SAID = "My grandmother died today."
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+POLICY = commits.CommitPolicy(True, "Ada", lambda: NOW, print)
 
 
 @pytest.fixture
@@ -142,3 +148,108 @@ def test_a_fact_that_a_merge_makes_private_is_named(life: Run) -> None:
     ran = life.ok("sync")
     assert "“Of Sam” of knowledge.md was for everybody, and is only for some now" in ran.err
     assert "## Of Sam [only for sam]" in life.entity.knowledge.read_text()
+
+
+FACT = "\n## Bank\n\nBo banks at Mewa.\n"
+
+
+@pytest.fixture
+def banked(life: Run) -> Run:
+    """A life that learns of a bank, in a file that is not in conflict, amid a merge."""
+    life.write("notes.md", "Hens.\n")
+    git(life.entity.root, "add", "notes.md")
+    git(life.entity.root, "commit", "-qm", "notes")
+    brought(life.entity.root, "merge", "origin/main")
+    bank(life)
+    return life
+
+
+def bank(run: Run) -> None:
+    file = run.entity.root / "notes.md"
+    old = file.read_text()
+    planned = changes.ChangeSet("learn", (changes.write("notes.md", old + FACT, old, "said"),))
+    commits.apply(run.entity.root, planned, POLICY)
+
+
+def concluded(run: Run, text: str | None = None) -> None:
+    root = run.entity.root
+    git(root, "checkout", "--theirs", ".")
+    if text is not None:
+        run.write("notes.md", text)
+    git(root, "commit", "-qam", "merged")
+
+
+def notes(run: Run) -> str:
+    return (run.entity.root / "notes.md").read_text()
+
+
+def test_what_the_owner_takes_out_of_a_merge_that_ended_is_not_written_again(banked: Run) -> None:
+    concluded(banked)
+    assert FACT in notes(banked)
+    banked.write("notes.md", "Hens.\n")
+    git(banked.entity.root, "commit", "-qam", "no bank")
+    ran = banked.ok("journal", "add", "The next command.")
+    assert notes(banked) == "Hens.\n"
+    assert "notes.md" not in ran.err
+    assert uncommitted.notes(banked.entity.root) == []
+
+
+def test_what_was_taken_out_while_a_merge_was_ended_is_told_and_not_written(banked: Run) -> None:
+    root = banked.entity.root
+    concluded(banked, "Hens.\n")
+    ran = banked.ok("journal", "add", "The next command.")
+    assert notes(banked) == "Hens.\n"
+    blob = next(line for line in ran.err.splitlines() if line.startswith("  notes.md")).split()[-1]
+    assert FACT in git(root, "show", blob) + "\n"
+    assert "notes.md" not in banked.ok("journal", "add", "One more.").err
+
+
+def test_what_was_written_amid_a_merge_stays_on_its_branch(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    git(root, "switch", "-q", "-c", "side", "main~1")
+    banked.ok("journal", "add", "On another branch.")
+    assert not (root / "notes.md").exists()
+    git(root, "switch", "-q", "main")
+    banked.ok("journal", "add", "Back.")
+    assert notes(banked).count(FACT) == 1
+
+
+def test_a_file_that_is_new_amid_a_merge_outlives_the_way_back(banked: Run) -> None:
+    root = banked.entity.root
+    for old, new in ((None, b"One.\n"), (b"One.\n", b"One.\nTwo.\n")):
+        read = None if old is None else disk.sha256(old)
+        change = changes.Change("new.md", "said", new, read, alone=True)
+        commits.apply(root, changes.ChangeSet("learn", (change,)), POLICY)
+    git(root, "add", "new.md")
+    git(root, "merge", "--abort")
+    assert not (root / "new.md").exists()
+    banked.ok("journal", "add", "The next command.")
+    assert (root / "new.md").read_text() == "One.\nTwo.\n"
+    assert notes(banked).count(FACT) == 1
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_what_git_could_not_add_outlives_the_way_back(
+    banked: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = banked.entity.root
+    monkeypatch.setattr(commits, "BUSY_WAIT_SECONDS", 0)
+    (root / ".git" / "index.lock").touch()
+    bank(banked)
+    (root / ".git" / "index.lock").unlink()
+    git(root, "reset", "-q", "--hard")
+    assert notes(banked) == "Hens.\n"
+    banked.ok("journal", "add", "The next command.")
+    assert notes(banked).count(FACT) == 2
+
+
+def test_a_later_note_of_a_file_counts(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    first = uncommitted.notes(root)[-1]
+    later = {"notes.md": disk.sha256(b"Hens.\n")}
+    name = f"{int(first.file.stem) + 1:08}.json"
+    file = first.file.with_name(name)
+    uncommitted.put(replace(first, file=file, after=later, staged={}))
+    assert uncommitted.taken_back(root) == []
