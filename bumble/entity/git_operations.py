@@ -362,7 +362,9 @@ def begun(place: git.Git) -> tuple[str, str]:
     """Return on which branch began what git is in the middle of, and where the way back leads."""
     head = place.call("rev-parse", "HEAD", "--symbolic-full-name", "HEAD").text.split() or [""]
     noted = [
-        (gitdir.content(place.repository.private / folder / name) or b"").decode().split()
+        (gitdir.content(place.repository.private / folder / name) or b"")
+        .decode(errors="replace")
+        .split()
         for name in ("head-name", "orig-head", "head")
         for folder in ("rebase-merge", "rebase-apply", "sequencer")
     ]

@@ -98,7 +98,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         with changes.held(root, timeout_seconds=timeout_seconds):
             settled = _go_on(root, place, policy, begun)
     back = _taken_back(root)
-    lost = tuple(_without_commit(root, [note for note, is_open in back if not is_open]))
+    lost = tuple(_without_commit(root, [note for note, is_back in back if not is_back]))
     planned = [
         change
         for path in _marked(place)
@@ -110,20 +110,21 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
     paths = (*settled.paths, *(change.path for change in planned))
     again = list[str]()
-    for note, is_open in back:
-        planned = list(_again(root, note)) if is_open else []
-        if planned:
-            change_set = changes.ChangeSet(note.title, tuple(planned), note.trailers)
-            commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+    for note, is_back in back:
+        planned = list(_again(root, note)) if is_back else []
+        with changes.held(root, timeout_seconds=timeout_seconds):
+            if planned:
+                change_set = changes.ChangeSet(note.title, tuple(planned), note.trailers)
+                commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+            uncommitted.put(replace(note, staged={}))  # it counts for the rest of its files
         again += (change.path for change in planned)
-        uncommitted.put(replace(note, staged={}))  # of the rest it holds, as of any other
     here = place.repository.under_way
     return Mended(paths, settled.kept, settled.left, here, tuple(again), lost)
 
 
 def taken_back(root: Path) -> list[str]:
     """Return the files of which git took back what was written; the next command has it again."""
-    back = (note for note, is_open in _taken_back(root) if is_open)
+    back = (note for note, is_back in _taken_back(root) if is_back)
     return [change.path for note in back for change in _again(root, note)]
 
 
@@ -135,10 +136,12 @@ def _taken_back(root: Path) -> list[tuple[uncommitted.PendingCommit, bool]]:
     repository, found = gitdir.find(root), list[tuple[uncommitted.PendingCommit, bool]]()
     for note in uncommitted.taken_back(root) if repository and not repository.under_way else ():
         branch, start = note.begun
-        here = git.run(root, "rev-parse", "--symbolic-full-name", "HEAD") or ""
-        tip = git.run(root, "rev-parse", "--quiet", "--verify", branch)
-        if tip is None or branch in ("HEAD", here.strip()):
-            found.append((note, (tip or "").strip() == start))
+        names = git.run(root, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD") or "- -"
+        head, here = names.split()
+        is_back = head == start and (branch == here or "HEAD" in (branch, here))  # detached, say
+        is_kept = git.run(root, "rev-parse", "--quiet", "--verify", branch) is not None
+        if is_back or not is_kept or branch in ("HEAD", here):
+            found.append((note, is_back))
     return found
 
 

@@ -253,3 +253,22 @@ def test_a_later_note_of_a_file_counts(banked: Run) -> None:
     file = first.file.with_name(name)
     uncommitted.put(replace(first, file=file, after=later, staged={}))
     assert uncommitted.taken_back(root) == []
+
+
+def test_what_git_took_back_is_there_before_more_is_written_on_no_branch(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    git(root, "switch", "-q", "--detach")
+    banked.ok("journal", "add", "On no branch.")
+    assert notes(banked).count(FACT) == 1
+    git(root, "switch", "-q", "main")
+    banked.ok("journal", "add", "Back.")
+    assert git(root, "show", "HEAD:notes.md").count(FACT.strip()) == 1
+
+
+def test_what_was_written_is_told_where_the_owner_went_on_from_the_way_back(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+    assert f"notes.md: git -C {root} show" in banked.ok("journal", "add", "The next command.").err
+    assert notes(banked) == "Hens.\n"
