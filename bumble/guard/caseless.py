@@ -3,7 +3,8 @@
 Chinese and Japanese: a text is cut into the words of jieba's dictionary, which lies in the package
 of `wordfreq` and says which of them are names, and of the Japanese list. Arabic, Hindi: a noun
 or a verb has other forms of its stem, which are common too; a name has hardly any. Of other
-languages without capitals nothing is known here, and no word of theirs is taken for a name.
+languages without capitals nothing is known here, and no word of theirs is taken for a name: neither
+of those that share a script with these (Urdu, Persian, Marathi, Nepali).
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from bumble import patterns
-from bumble.text import words
+from bumble.text import languages, stop_words, words
 
 _HAN = r"\u3400-\u9fff\uf900-\ufaff々"
 _HAN_RUN = patterns.compile(f"[{_HAN}]+")
@@ -32,6 +33,11 @@ _LAND = "市省县国"  # behind what is a place in truth: jieba calls the sun o
 _COMMON, _COMMON_HERE, _COMMON_LOAN, _COMMON_SIGN = 3000, 6000, 2000, 1500
 # The commonest words, which need no other form; of the others' share, that of their other forms.
 _LEAST = {"ar": (150, 0.08), "hi": (600, 0.01)}
+# Languages of one script, which `bumble.text.languages` can tell: the first has a list.
+_OF_SCRIPT = {
+    "ar": ("ar", "azb", "ckb", "fa", "pnb", "ps", "sd", "ug", "ur"),
+    "hi": ("hi", "mr", "ne", "sa"),
+}
 _FURTHER_SURNAMES = frozenset("张刘陈孙郑何马黄")  # which jieba has as other words alone
 _AFFIX = 2  # letters before what was said that go with it: and, for, with, the
 _ENDINGS = str.maketrans("ةى", "هي")  # letters that are typed for others
@@ -75,7 +81,12 @@ def strange(text: str, grounds: Sequence[str]) -> list[str]:
     ]
     tokens = _SPACED.findall(_pointless(text))
     told = frozenset(_SPACED.findall(_pointless(said))) if tokens else frozenset[str]()
-    found += [token for token in tokens if not _is_common(token) and not _is_said(token, told)]
+    judged = set(filter(partial(_is_listed, text=f"{text}\n{said}"), set(map(_language, tokens))))
+    found += [
+        token
+        for token in tokens
+        if _language(token) in judged and not _is_common(token) and not _is_said(token, told)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -164,6 +175,13 @@ def _pointless(text: str) -> str:
 
 def _language(word: str) -> str:
     return "ar" if word[0] < "\u0900" else "hi"
+
+
+def _is_listed(code: str, text: str) -> bool:
+    """Whether what a text has of a script is in the language whose list judges it."""
+    written = filter(_SPACED.search, stop_words.WORD.findall(text))
+    own = " ".join(word for word in written if _language(word) == code)
+    return languages.among(own, dict.fromkeys(_OF_SCRIPT[code], 1.0)) == code
 
 
 def _is_said(word: str, heard: Set[str]) -> bool:

@@ -56,7 +56,10 @@ CLEAR = 2.0  # how many times likelier than any other the language of a text mus
 ENOUGH_LETTERS = 20  # a shorter text speaks for a language in proportion
 TELLING_LETTER, OTHER_SCRIPTS = 3, 0x370  # how many letters one counts for, from this sign on
 CHANGES = 0.2  # how often somebody goes on in another language
-_NO_WORDS = patterns.compile(r"https?://\S+|www\.\S+|(?<!\S)\S[^\s@]*@\S+|`[^`]*`|[\W\d_]+")
+_NO_WORDS = patterns.compile(
+    r"https?://\S+|www\.\S+|(?<!\S)\S[^\s@]*@\S+|`[^`]*`"
+    rf"|(?:[^\w{stop_words.MARKS}]|[\d_])+"
+)
 
 
 def language(text: str) -> str:

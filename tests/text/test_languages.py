@@ -25,6 +25,7 @@ GERMAN = ["gestern war ich mit meiner schwester am see", "das wasser war noch vi
         ("bugün çok yoruldum, yarın konuşalım", "tr"),
         ("сегодня был тяжёлый день", "ru"),
         ("今日はとても疲れました", "ja"),
+        ("मोहन छह बार हार गया", "hi"),
     ],
 )
 def test_what_people_type_tells_its_language(text: str, code: str) -> None:
