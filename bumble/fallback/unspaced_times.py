@@ -47,7 +47,7 @@ def of_text(text: str, language: str) -> tuple[str, str]:
     times = templates.load(language).times
     text = unicodedata.normalize("NFKC", text)
     text = words.sub(lambda found: f" {times[found[0]]} ", text)
-    text = _NUMERAL.sub(lambda found: str(number_words.of_han(found[0], shortened=False)), text)
+    text = _NUMERAL.sub(lambda found: number_words.of_han(found[0], shortened=False), text)
     text = _DAY.sub(_date, text)
     text = units.sub(lambda found: f" in {_span(found[1], language)} ", text)
     text = _CLOCK.sub(_hour, text)

@@ -204,8 +204,18 @@ _COUNTERS = (
     "人個个隻只匹头頭本枚张張条條台杯歳岁才冊册部篇章节話回次度番位名円元块塊年月日天周週時时点點分"
     "秒号號階层层軒间間碗双雙家口针針縫倍级級年页頁ページキロメートルつ"
 )
+_PLACES = "".join((*_HAN_TENS, *_HAN_SCALES))
+_FIGURE = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _HAN_NUMBER = patterns.compile(
-    rf"(?!十分|万一|千万)(?:\d+[{_HAN}]+|[{_HAN}]{{2,}}|(?!一)[{_HAN}](?=[{_COUNTERS}]))"
+    rf"(?!十分|万一|千万)(?:[几幾数數何][{_PLACES}]+"
+    rf"|(?:{_FIGURE}[{_PLACES}][{_HAN}]*)+(?:\d+(?![年月日.,:]))?(?!\d)"
+    rf"|[{_HAN}]{{2,}}|(?!一)[{_HAN}](?=[{_COUNTERS}]))"
+)
+_HAN_SIGN = patterns.compile(rf"{_FIGURE}|[{_HAN}]")
+_HAN_RANGES = "一二|一[两兩]|[二两兩]三|三[两兩四五]|四五|五六|六七|七八|八九"
+# Several tens, or one number or the next: 几十, 两三, but no digits of a longer one.
+_VAGUE = patterns.compile(
+    rf"\A[几幾数數何]|(?<![{''.join(_HAN_DIGITS)}])(?:{_HAN_RANGES})(?![{''.join(_HAN_DIGITS)}])"
 )
 _KANA = patterns.compile(r"[\u3041-\u30ff]")
 _HAN_DAY = patterns.compile(r"(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号號]")
@@ -217,35 +227,39 @@ def with_digits(text: str) -> str:
     if not stop_words.is_unspaced(text):
         return text
     is_chinese = _KANA.search(text) is None
-    text = _HAN_NUMBER.sub(lambda found: str(of_han(found[0], shortened=is_chinese)), text)
+    text = _HAN_NUMBER.sub(lambda found: of_han(found[0], shortened=is_chinese), text)
     text = _HAN_DAY.sub(
         lambda found: f" {found[3]} {_MONTHS.get(int(found[2]), '')} {found[1] or ''} ", text
     )
     return _COUNTED.sub(r" \1 \2 ", text)
 
 
-def of_han(signs: str, *, shortened: bool) -> int:
-    """Return the number that signs stand for, each by its place or with its ten: 二〇二七, 二十七.
+def of_han(signs: str, *, shortened: bool) -> str:
+    """Write the number that signs stand for, each by its place or with its ten: 二〇二七, 3万5千.
 
     Args:
-        signs: Of a number.
+        signs: Of a number; one that they don't tell surely (两三) stays as it is.
         shortened: Whether a digit behind a hundred or more counts its tenths: 六千五.
     """
-    total = section = digits = 0
+    if _VAGUE.search(signs):
+        return signs
+    total = section = digits = Decimal(0)
     unit = 1
-    for sign in signs:
+    for sign in _HAN_SIGN.findall(signs):
         if sign in _HAN_TENS:
             unit = _HAN_TENS[sign]
-            section, digits = section + (digits or 1) * unit, 0
+            section, digits = section + (digits or 1) * unit, Decimal(0)
         elif sign in _HAN_SCALES:
             unit = _HAN_SCALES[sign]
-            total, section, digits = total + (section + digits or 1) * unit, 0, 0
-        else:
+            total, section, digits = total + (section + digits or 1) * unit, Decimal(0), Decimal(0)
+        elif sign in _HAN_DIGITS:
             unit = unit if sign not in _HAN_NOTHING else 1
-            digits = digits * 10 + (_HAN_DIGITS[sign] if sign in _HAN_DIGITS else int(sign))
+            digits = digits * 10 + _HAN_DIGITS[sign]
+        else:
+            digits = Decimal(sign.replace(",", ""))
     if shortened and unit >= 100 and digits < 10:
         digits *= unit // 10
-    return total + section + digits
+    return f"{(total + section + digits).normalize():f}"
 
 
 class Run(Struct, frozen=True):
