@@ -3,11 +3,13 @@
 Names have cases in most languages: Marek, Marka, Markiem; Julka, Julce; Mikko, Mikon; Пётр, Петром.
 What of a name stays is its consonants: a vowel before the last may flee, the last may soften, a
 double one may become single. What comes behind them as an ending begins with a vowel, and has only
-consonants that endings have. Knows no names, and no endings of any language.
+consonants that endings have. Knows no names, and no endings of any language; how people say who
+they are it knows in some.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
@@ -97,6 +99,21 @@ def sound_alike(name: str, other: str) -> bool:
     """Whether two names in different scripts may be one: ヌール, نور, Nour."""
     (script, sounds), (others_script, others) = map(_consonants, (name, other))
     return script != others_script and len(sounds) >= _LEAST and sounds == others
+
+
+# What people say right before their own name.
+_I_AM = (
+    "i am|i['’]m|my name is|ich bin|ich heiße|je suis|je m['’]appelle|soy|me llamo|sono|mi chiamo"
+    "|sou|me chamo|ik ben|jestem|я|меня зовут|είμαι|με λένε|אני|أنا|انا|اسمي|मैं|मेरा नाम"
+    "|私は|僕は|我是|我叫|나는|저는"
+)
+
+
+def introduces(text: str, name: str) -> bool:
+    """Whether whoever says a text calls themselves by a name: أنا نور."""
+    end = "" if stop_words.is_unspaced(name) else rf"(?!{stop_words.LETTER})"
+    said = rf"(?<!\w)(?:{_I_AM})\s*{re.escape(name)}{end}"
+    return re.search(said, text, re.IGNORECASE) is not None
 
 
 def elsewhere(strange: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -317,28 +317,48 @@ def _recognized(
 ) -> tuple[StretchAnswer, tuple[Dropped, ...]]:
     """Leave out of an answer the people who neither spoke nor are known, and of whom nobody spoke.
 
-    Whose name is written in another script is called as they call themselves.
+    Whose name is written in another script is called as they call themselves; a name that was said
+    is theirs of whom it was said, whatever it sounds like.
     """
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     there = (shown.entity, *shown.names.values())
-    said = words.folded("\n".join((*shown.sources.texts, *there)))
-    heard = list(map(names.bare, stop_words.WORD.findall(said)))
+    people_said = [one for one in shown.sources.window if one.id]
+    spoken = "\n".join(one.text for one in people_said)
+    told = "\n".join((spoken, *shown.sources.known))
 
-    def is_known(name: str) -> bool:
-        return relationships.match(everybody, name) is not None or any(
-            part in said if part.upper() == part else any(names.are_one(part, one) for one in heard)
-            for part in map(names.bare, stop_words.WORD.findall(words.folded(name)))
-        )
+    def is_recorded(name: str) -> bool:
+        return relationships.match(everybody, name) is not None
+
+    def called(name: str) -> str:
+        if is_recorded(name):
+            return name
+        alike = [one for one in there if names.sound_alike(name, one)]
+        for said in people_said:
+            if said.who in alike and names.introduces(said.text, name):
+                return said.who
+        if _is_in(name, told):
+            return name
+        return next((one for one in alike if not _is_in(one, spoken)), name)
 
     people, dropped = list[PersonView](), list[Dropped]()
+    whole_text = "\n".join((*shown.sources.texts, *there))
     for view in whole.people:
-        own = (name for name in there if names.sound_alike(view.person, name))
-        called = next(own, view.person)
-        if is_known(called):
-            people.append(replace(view, person=called))
+        name = called(view.person)
+        if is_recorded(name) or _is_in(name, whole_text):
+            people.append(replace(view, person=name))
         else:
-            dropped.append(Dropped(called, "nobody here is called so"))
+            dropped.append(Dropped(name, "nobody here is called so"))
     return replace(whole, people=tuple(people)), tuple(dropped)
+
+
+def _is_in(name: str, text: str) -> bool:
+    """Whether a part of a name is in a text, in any form."""
+    said = words.folded(text)
+    heard = list(map(names.bare, stop_words.WORD.findall(said)))
+    return any(
+        part in said if part.upper() == part else any(names.are_one(part, one) for one in heard)
+        for part in map(names.bare, stop_words.WORD.findall(words.folded(name)))
+    )
 
 
 def _held(

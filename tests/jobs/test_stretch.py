@@ -217,6 +217,25 @@ def test_whose_name_is_written_in_another_script_gets_the_portrait(entity: Entit
     assert "coffee" in relationships.find(entity.relationships, "ヌール").text
 
 
+@pytest.mark.parametrize(
+    ("said", "is_theirs"),
+    [
+        ("Моя сестра Марина любит кофе.", False),
+        ("Moran любит кофе.", False),
+        ("Я Марина, люблю кофе.", True),
+        ("Люблю кофе.", True),
+    ],
+)
+def test_a_name_is_theirs_of_whom_it_was_said_whatever_it_sounds_like(
+    entity: Entity, said: str, is_theirs: bool
+) -> None:
+    known(entity, "Moran")
+    heard(entity, ("moran", said), by="moran")
+    drawn = seen("Марина", portrait="Люблю слушать про кофе, и хочется слушать ещё и ещё.")
+    dealt(entity, makes(people=[drawn]))
+    assert ("кофе" in relationships.find(entity.relationships, "Moran").text) == is_theirs
+
+
 def test_the_page_of_somebody_spoken_of_says_it_until_they_speak_themselves(
     entity: Entity,
 ) -> None:
