@@ -38,6 +38,12 @@ _EXPECTED = (
         " tg tk tl tt ug ur uz wuu yi yue",
     ),
 )
+# Of these, what is written in other letters than Latin ones.
+_OTHERS = """
+ar bg el fa he hi ja ko ru sr th uk zh am arz as azb be bn ckb gu hy ka kk km kn ky lo mk ml mn mr
+my ne or pa pnb ps sa sd si ta te tg tt ug ur wuu yi yue
+"""
+_IN_OTHER_LETTERS = frozenset(_OTHERS.split())
 # Dialects the model tells from the language that who speaks them reads and is answered in.
 _DIALECTS = (
     ("de", "als bar"),
@@ -50,6 +56,7 @@ _DIALECTS = (
 )
 _LABEL = "__label__"  # what fastText writes before a code
 MOST_LIKELY = 20  # languages that the model is asked for
+_RULED_OUT = 1e-30  # probability of a language that isn't written in such letters
 _LEAST = 1e-6  # probability; fastText is surer of what it rules out than short texts warrant
 _SHARPNESS, _STOP_WORD = 0.6, 0.5  # fastText is too sure of what is typed without accents
 CLEAR = 2.0  # how many times likelier than any other the language of a text must be
@@ -152,6 +159,10 @@ def evidence(text: str) -> Mapping[str, float]:
     for word in set(stop_words.words(plain)):  # a long text of another says "je" and "se" often
         for code in listed.get(word if word.isascii() else stop_words.folded(word), ()):
             told[code] += _STOP_WORD
+    letters = [char for char in plain if char.isalpha()]
+    if sum(ord(char) >= OTHER_SCRIPTS for char in letters) > len(letters) / 2:
+        out = _SHARPNESS * math.log(_RULED_OUT)
+        told |= {code: out for code in told if code not in _IN_OTHER_LETTERS}
     whole = stop_words.with_apostrophes(text)
     if whole != text.lower():  # "im" is German, but may be "i'm" in small letters
         told["en"] = max(told["en"], evidence(whole)["en"])

@@ -76,3 +76,10 @@ def test_words_that_another_language_says_often_make_no_other_of_a_long_text() -
         " mu je teško, a mama je sama i ne zna što je bilo jučer, i sve se to ne može reći nikome."
     )
     assert languages.language(told) in ("", "hr", "sr")
+
+
+@pytest.mark.parametrize(
+    "told", ["میری بہن کراچی میں رہتی ہے اور ڈاکٹر ہے", "ती पुण्यात राहते आणि शिक्षिका आहे"]
+)
+def test_no_text_in_other_letters_is_in_a_language_of_latin_ones(told: str) -> None:
+    assert languages.language(told) in ("", "ur", "mr")
