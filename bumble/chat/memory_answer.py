@@ -32,6 +32,7 @@ SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
 LOOKED_AT = 3  # of the nearest, of which it is asked whether they answer
 TOLD = 2  # sentences of a message that answer
+WHOLE_CHARS = 200  # of a message up to which all of it does
 MOST = 2  # messages that answer, each with the word that put it right
 PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
@@ -175,7 +176,7 @@ def _answering(runtime: Runtime, message: Message, asked: Message) -> quotes.Quo
     """Return the words of a message that answer another: of many sentences those nearest to it."""
     quote = quotes.of(message, runtime.zone)
     parts, embedder = words.sentences(message.text), runtime.memory.embedder
-    if embedder is None or len(parts) <= TOLD:
+    if embedder is None or len(parts) <= TOLD or len(message.text) <= WHOLE_CHARS:
         return quote
     own, *vectors = embedder.embed_documents([asked.text, *parts])
     nearest = sorted(range(len(parts)), key=lambda n: -float(own @ vectors[n]))

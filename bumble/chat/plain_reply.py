@@ -322,7 +322,8 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     said, asked = turn.reading.said, turn.heard.message.text
     asks = any(sign in asked for sign in words.QUESTION_MARKS)
     if _is_task(turn) or _is_in_doubt(said) or _goes_on(runtime, turn):
-        request, heard = _task(runtime, turn), SentenceFilter(say, runtime, turn)
+        request, notes = _task(runtime, turn)
+        heard = SentenceFilter(say, runtime, turn, notes)
     elif said.heavy and said.main in TOLD:  # "how does one go on?" asks for no answer
         return False
     elif turn.heard.is_question or (said.main == "joke" and asks):  # a laugh would be no answer
@@ -476,8 +477,8 @@ def _said(outcome: LoopOutcome, replies: Sequence[CodeReply], say: Say) -> Writt
 # what the model says
 
 
-def _task(runtime: Runtime, turn: Turn) -> Request:
-    """Make the request that has a task done, with what was told of its matter.
+def _task(runtime: Runtime, turn: Turn) -> tuple[Request, Sequence[str]]:
+    """Make the request that has a task done, and return what was told of its matter, too.
 
     That stands there as notes: what code said to it isn't shown, and a small model says again
     whatever stands in its place.
@@ -501,7 +502,7 @@ def _task(runtime: Runtime, turn: Turn) -> Request:
     if runtime.config.llm.temperature is None:
         request = replace(request, temperature=TASK_TEMPERATURE)
     request = replace(request, cache_id=request.cache_id and "task")
-    return route.fitting(runtime, request)
+    return route.fitting(runtime, request), (*near, *loose)
 
 
 def _talked(seen: Sequence[PromptMessage]) -> tuple[list[PromptMessage], list[str]]:

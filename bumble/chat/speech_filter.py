@@ -54,14 +54,15 @@ class SentenceFilter:
     circles from there on.
     """
 
-    def __init__(self, say: Say, runtime: Runtime, turn: Turn) -> None:
+    def __init__(self, say: Say, runtime: Runtime, turn: Turn, notes: Sequence[str] = ()) -> None:
+        """Begin an answer; `notes`: what was told before, beside the talk that goes on."""
         names = "|".join(map(re.escape, (runtime.identity.name, turn.heard.who.name)))
         self._say, self._embedder = say, runtime.memory.embedder
         self._reader = runtime.memory.reader
         # A small model writes a script.
         self._speaker = re.compile(rf"\A\s*(?:[-*•]\s+)?(?:{names})\s*:\s*")
         *before, last = [one.text for one in turn.heard.session.messages if one.role == "user"]
-        self._before, self._asked = before, last
+        self._before, self._asked = [*before, *notes], last
         self._does = turn.reading.said.has(*TASKS)
         self.said = self._held = self._given = ""
 

@@ -125,7 +125,9 @@ def time_of(
         hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
         hours = hours or (timedelta(hours=reminders.MORNING),)
     else:
-        hours = _hours(named_hour, parts, soon=not days or days[0] == at.date(), wakes=wakes)
+        # who writes hours to 24 means by 5:15 what it says
+        is_so = wakes or (language != templates.FIRST and ":" in named_hour.word)
+        hours = _hours(named_hour, parts, soon=not days or days[0] == at.date(), is_so=is_so)
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
@@ -386,9 +388,12 @@ def _abbreviated(when: str, language: str, at: datetime) -> list[date]:
 
 
 def _hours(
-    clock: values.Number, parts: Collection[str], *, soon: bool, wakes: bool
+    clock: values.Number, parts: Collection[str], *, soon: bool, is_so: bool
 ) -> tuple[timedelta, ...]:
-    """Return which hours of a day a time of day may be, likeliest first."""
+    """Return which hours of a day a time of day may be, likeliest first.
+
+    `is_so`: whether one before people get up is meant as it is said.
+    """
     half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
     early = timedelta(minutes=round(half * 60))
     late = early + timedelta(hours=NOON)
@@ -398,7 +403,7 @@ def _hours(
         return (late,)
     if "early" in parts or clock.word.startswith("0"):
         return (early,)
-    if half < WAKING and not wakes:
+    if half < WAKING and not is_so:
         return (late,)
     return (early, late) if soon else (early,)
 

@@ -18,6 +18,21 @@ def test_a_minute_is_the_one_that_was_said(said: str) -> None:
     assert due == datetime(2026, 12, 2, hour, minute, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("said", "language", "hour"),
+    [
+        ("am Donnerstag um 5:15", "de", 5),
+        ("on Thursday at 5:15", "en", 17),
+        ("jeudi à 5:15", "fr", 5),
+    ],
+)
+def test_who_writes_hours_to_24_means_by_an_early_one_what_it_says(
+    said: str, language: str, hour: int
+) -> None:
+    due = due_time.time_of(said, said, language, TUESDAY)
+    assert due == datetime(2026, 12, 3, hour, 15, tzinfo=UTC)
+
+
 def test_where_another_time_was_marked_the_plain_one_beside_it_counts() -> None:
     text = (
         "remind me thursday at 6pm to ring the skip people, i want one for the weekend after next"
