@@ -112,8 +112,10 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     text = heard.message.text
     plain = replace(plain, said=notices.read(runtime, heard.session, heard.message))
     head, _, behind = text.partition(": ")
-    order = reader.read(f"{head}:") if behind else plain.said
-    if behind and order.main == "task" and order.scores["task"] > SURELY:
+    is_task = plain.said.scores.get("task", -9.0) > SURELY
+    may_be = is_task or (plain.said.keep <= 0 and not plain.said.has("task"))
+    order = reader.read(f"{head}:") if behind and may_be else MessageReading()
+    if order.main == "task" and order.scores["task"] > SURELY:
         # what stands behind it is to be translated, and asks for nothing itself
         return replace(plain, said=order, asked=((f'{head}: "{behind}"', order),))
     parts = words.sentences(text)
@@ -252,7 +254,8 @@ def _answered(
                 text = turn.heard.message.text
                 written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
                 result = code_answers.worked_out(written, text, turn.reading.language)
-                if result or turn.reading.said.has("calculate"):  # never guessed
+                said = turn.reading.said
+                if result or (said.main in TASKS and said.has("calculate")):  # never guessed
                     reply = CodeReply(result or template.cannot, "calculate")
             if reply is None and _spoken(runtime, turn, outcome, voice.say):
                 return None
