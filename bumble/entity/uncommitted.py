@@ -118,12 +118,14 @@ def _files(root: Path) -> list[Path]:
 def note_of(
     file: Path, change_set: changes.ChangeSet, after: Mapping[str, str | None]
 ) -> PendingCommit:
+    """Return the note of a change set; `after`: the SHA-256 of each file as it will be."""
     body = [line(change.why) for change in change_set.changes if change.why.strip()]
     title, trailers = line(change_set.title), change_set.trailers
     return PendingCommit(file, title, tuple(dict.fromkeys(body)), trailers, after, change_set.opens)
 
 
 def put(note: PendingCommit) -> None:
+    """Write a note into its file, whole or not at all."""
     data: dict[str, Any] = asdict(note)
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()

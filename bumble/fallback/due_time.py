@@ -46,9 +46,8 @@ _FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))
 _ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
 _SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
-_PIECE = patterns.compile(
-    rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*|\d+(?:[.,]\d+)?"
-)  # "2h" and "mezz'ora" are two
+# "2h" and "mezz'ora" are two.
+_PIECE = patterns.compile(rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*|\d+(?:[.,]\d+)?")
 
 
 def time_of(
@@ -82,9 +81,8 @@ def time_of(
         return None
     # half a time is another one: each of its words has to be known
     strange = _strange(when, language)
-    if (
-        templates.has(language) and not is_exact
-    ):  # whose words for hours are all known: the reader took too much
+    # where its words for hours are all known the reader took too much
+    if templates.has(language) and not is_exact:
         when = _within(when, strange)
         strange &= _strange(when, language)
     if strange:
