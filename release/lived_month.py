@@ -146,8 +146,9 @@ def answer(
     fields = schema.get("properties", {})
     if "asleep and dreaming" in str(body["messages"][0]["content"]):
         dream = next(dreams, None) or plan["dreams"][-1]
-        fragments = "\n".join(f"- {line}" for line in dream["fragments"])
-        return f"FRAGMENTS\n{fragments}\n\nTHREAD\n{dream['thread']}\n\nTITLE\n{dream['title']}\n"
+        return json.dumps(
+            {name: dream[name] for name in ("fragments", "thread", "title")}, ensure_ascii=False
+        )
     if "thoughts" in fields:
         places = [name for name in fields if name not in ("names", "thoughts")]
         asked: dict[str, Any] = {name: question(plan, prompt, name) for name in places}

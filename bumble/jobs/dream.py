@@ -11,6 +11,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -27,11 +28,11 @@ from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, hear, is_open
 from bumble.entity.changes import Change
 from bumble.entity.config import DreamsConfig
+from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources
 from bumble.jobs.episode import significance_now
-from bumble.llm import marks, prompts
-from bumble.llm.protocol import Completion, PromptMessage, Request
+from bumble.llm import prompts, structured
 from bumble.models.embed import protocol
 from bumble.recall.belief_strength import Claim, plan_claims
 from bumble.records import (
@@ -53,9 +54,11 @@ from bumble.runtime.job import (
     Due,
     JobPlan,
     JobResult,
-    cache_id,
-    messages,
+    array,
+    closed,
+    request,
     silence,
+    text,
     traced,
 )
 from bumble.runtime.runtime import Runtime
@@ -314,7 +317,6 @@ class DreamPool(Struct, frozen=True):
 
 def find(runtime: Runtime, at: datetime) -> DreamPool:
     """Find what may be dreamt of, and which of it may meet."""
-    config = runtime.config.soma.dreams
     dreamable = {
         episode.id: episode
         for episode in episodes.EPISODE.readable(runtime.entity.episodes)
@@ -327,10 +329,9 @@ def find(runtime: Runtime, at: datetime) -> DreamPool:
     ]
     best = candidates(memories)
     vectors = _vectors(runtime, [dreamable[memory.id] for memory in best])
-    eligible_pairs = eligible(best, config, vectors, partial(_scaled, runtime))
     return DreamPool(
         dreamable,
-        eligible_pairs,
+        eligible(best, runtime.config.soma.dreams, vectors, partial(_scaled, runtime)),
         "none" if vectors is None else runtime.config.embedding.similarity,
     )
 
@@ -374,34 +375,14 @@ def _scaled(runtime: Runtime, cosine: protocol.Floats) -> protocol.Floats:
 MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6
 FRAGMENT_MAX_CHARS = 240
 THREAD_MAX_CHARS = 500
-_HEADING = patterns.compile(
-    r"[\W\d_]*(?:the |hidden |dream |part \d\W*)*(fragments?|threads?|titles?)\b"
-    r"(?:\s*\([^)]*\))?[\s*_\])]*(?:[:：]|\s[-–—]\s|$)[\s*_]*(.*)",
-    re.IGNORECASE,
-)
-_MARKER = patterns.compile(
-    r"(?:[-*+•·–—>#|]+\s+|\(?\d{1,2}[.)]\s+|\[?fragment\s*\d{1,2}\]?[.:)\s-]*|\[dream\]\s*|[•·—–])",
-    re.IGNORECASE,
-)
-_QUOTES = "\"'“”‘’«»„`*_ \t"
 
 
 class Dreamt(Struct, frozen=True):
-    """The two parts, as far as they are there."""
+    """What a model dreamt."""
 
-    fragments: tuple[str, ...] = ()  # at most MAX_FRAGMENTS, a line each
-    thread: str = ""  # one line, at most THREAD_MAX_CHARS
-    title: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """Whether both parts are there as they were asked for."""
-        return len(self.fragments) >= MIN_FRAGMENTS and bool(self.thread)
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to keep."""
-        return not self.fragments and not self.thread
+    fragments: tuple[str, ...]  # at most MAX_FRAGMENTS, a line each
+    thread: str  # one line, at most THREAD_MAX_CHARS
+    title: str
 
     def repeats(self, earlier: dreams.Dream) -> bool:
         """Whether its thread, or all of its fragments, are those of an earlier dream."""
@@ -409,66 +390,35 @@ class Dreamt(Struct, frozen=True):
         images, others = (set(map(stop_words.bare, each.fragments)) for each in (self, earlier))
         return (bool(own) and own == other) or (bool(images) and images == others)
 
-    def filled(self, other: Dreamt) -> Dreamt:
-        """Return this dream with what it lacks taken from another try."""
-        longer = max(self.fragments, other.fragments, key=len)
-        enough = self.fragments if len(self.fragments) >= MIN_FRAGMENTS else longer
-        return Dreamt(enough, self.thread or other.thread, self.title or other.title)
 
-
-def parse(text: str) -> Dreamt:
-    """Read the parts of an answer; a part that is not there is empty."""
-    parts: dict[str, list[str]] = {"": [], "fragment": [], "thread": [], "title": []}
-    part = ""
-    # what is not reasoning; all of it, if the reasoning was never closed
-    for line in marks.unthought(text).splitlines():
-        heading = _HEADING.fullmatch(line.strip())
-        if heading:
-            part = heading[1].casefold().removesuffix("s")
-            line = heading[2]
-        if line.strip():
-            parts[part].append(line.strip())
-        elif part == "thread" and parts[part]:
-            part = ""  # what follows the sentence is talk about it
-    listed = [line for line in parts[""] if _MARKER.match(line)]  # no heading, but a list
-    rows = parts["fragment"] or (listed if parts["thread"] else [])
-    title = titles.named(_plain(" ".join(parts["title"][:1])), " ".join(rows))
-    plain = (
-        shorten(_plain(row), FRAGMENT_MAX_CHARS, at_word=True)
-        for row in rows
-        if not row.startswith("```")
-    )
-    return Dreamt(
-        tuple(dict.fromkeys(line for line in plain if re.search(r"\w", line)))[:MAX_FRAGMENTS],
-        _thread(parts["thread"]),
-        title,
+def schema() -> dict[str, Any]:
+    """Return what an answer looks like; the title comes last, for an answer may be cut off."""
+    return closed(
+        {
+            "fragments": array(text(FRAGMENT_MAX_CHARS), MAX_FRAGMENTS, least=MIN_FRAGMENTS),
+            "thread": text(THREAD_MAX_CHARS),
+            "title": text(titles.MAX_CHARS),
+        }
     )
 
 
-def _thread(rows: Sequence[str]) -> str:
-    line = _plain(" ".join(row for row in rows if not row.startswith("```")))
-    return (
-        shorten(line.replace("*", ""), THREAD_MAX_CHARS, at_word=True)
-        if re.search(r"\w", line)
-        else ""
-    )
+def read_dream(answer: Mapping[str, Any]) -> Dreamt:
+    """Read an answer, without what the smallest models copy from the example."""
+    example = prompts.load("dream").text
 
+    def own(line: str) -> str:
+        plain = one_line(line).lstrip("#>-*+ ")
+        return plain if re.search(r"\w", plain) and plain not in example else ""
 
-def _plain(line: str) -> str:
-    """Strip bullets, numbers, emphasis and quotation marks, however they are nested."""
-    line, before = one_line(re.sub(r"(\*{1,3}|__)(.+?)\1", r"\2", line)), ""
-    while line != before:
-        before = line
-        line = _MARKER.sub("", line, count=1) if _MARKER.match(line) else line
-        line = line.strip(_QUOTES).lstrip("#>-+=|<~ ")
-    return line
+    fragments = tuple(dict.fromkeys(filter(None, map(own, answer["fragments"]))))
+    title = titles.named(own(answer["title"]), " ".join(fragments))
+    return Dreamt(fragments, own(answer["thread"]), title)
 
 
 TAGS = ("dream", "consolidation")
 REMEMBERED_DREAMS = 60  # that are not dreamt again, and whose pairs not while others are left
 MEMORY_TOKENS = 90  # of one memory in the prompt
 SALIENCE = 0.7  # of a dream's fragment in the noise
-RETRY_TEMPERATURE = 0.8  # a second answer is to keep the form
 TITLE_CHARS = 60
 BETWEEN = " · "  # the titles of two memories
 TIME_ALONE = "no embedding model is here, so only time decided which memories met"
@@ -532,7 +482,7 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
         return _nothing(runtime, job, why, details, notes)
     asked = _question(runtime, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
     dreamt = _dreamt(runtime, job, pool, chosen, asked, seed)
-    if dreamt.empty:
+    if dreamt is None:
         why = f"{runtime.model.name} wrote no dream"
         return _nothing(runtime, job, why, details, notes)
     if any(map(dreamt.repeats, earlier)):  # nor is it tried again this night
@@ -600,46 +550,18 @@ def _dreamt(
     chosen: Sequence[Pair],
     asked: questions.OpenQuestion | None,
     seed: int,
-) -> Dreamt:
-    """Ask for a dream, and once more if a part is missing."""
+) -> Dreamt | None:
+    """Ask for a dream; None if nothing of the answer is one."""
     config = runtime.config.soma.dreams
-    request = Request(
-        messages=messages("dream", _slots(runtime, job, pool, chosen, asked)),
-        purpose="dream",
-        max_tokens=config.max_tokens,
-        temperature=config.temperature,
-        seed=seed % 2**31,
-        cache_id=cache_id("dream"),
+    slots = _slots(runtime, job, pool, chosen, asked)
+    question = request(
+        runtime, "dream", slots, max_tokens=config.max_tokens, temperature=config.temperature
     )
-    first = runtime.model.complete(request)
-    dreamt = _read(first)
-    if dreamt.whole:
-        return dreamt
-    lacking = "FRAGMENTS" if len(dreamt.fragments) < MIN_FRAGMENTS else "THREAD"
-    advice = f"The part {lacking} is missing. Write both parts, FRAGMENTS and THREAD, as asked."
-    again = replace(
-        request,
-        messages=(
-            *request.messages,
-            PromptMessage("assistant", first.text or "(nothing)"),
-            PromptMessage("user", advice),
-        ),
-        temperature=min(config.temperature, RETRY_TEMPERATURE),
-    )
-    return dreamt.filled(_read(runtime.model.complete(again)))
-
-
-def _read(completion: Completion) -> Dreamt:
-    """Read an answer, without what the smallest models copy from the example.
-
-    The last line of one that was cut off, or that ends in its fragments, may be half a line.
-    """
-    dreamt, example = parse(completion.text), prompts.load("dream").text
-    if completion.finish_reason == "length" or not dreamt.thread:
-        dreamt = parse(completion.text.rstrip().rpartition("\n")[0])
-    fragments = tuple(fragment for fragment in dreamt.fragments if fragment not in example)
-    thread, title = ("" if one in example else one for one in (dreamt.thread, dreamt.title))
-    return Dreamt(fragments, thread, title)
+    with suppress(AnswerInvalidError):
+        question = replace(question, seed=seed % 2**31)
+        dreamt = read_dream(structured.answer(runtime.model, question, schema()))
+        return dreamt if dreamt.fragments or dreamt.thread else None
+    return None
 
 
 def _slots(
@@ -767,11 +689,10 @@ def _noise(runtime: Runtime, job: DreamJob, night: Night) -> Change | None:
     most, audience = runtime.config.soma.dreams.max_noise_fragments, night.provenance.audience
     thoughts = tuple(
         noise.fragment(line, noise.DREAM, SALIENCE, job.at, audience)
-        for line in night.dreamt.fragments
-    )[:most]
+        for line in night.dreamt.fragments[:most]
+    )
 
     def move(soma: Soma) -> Soma:
-        felt = body_state.events(runtime, [EVENT])(soma)
-        return hear(felt, thoughts)
+        return hear(body_state.events(runtime, [EVENT])(soma), thoughts)
 
     return body_state.plan(runtime, job.at, move, "the dream lingers")

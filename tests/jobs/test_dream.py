@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.body import ebb, noise
 from bumble.body import soma as body
@@ -19,6 +20,7 @@ from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import ModelUnreachableError
 from bumble.jobs import dream
+from bumble.llm import structured
 from bumble.llm.protocol import FinishReason
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import base, beliefs, dreams, episodes, journal, questions, state
@@ -27,13 +29,14 @@ from bumble.runtime import body_state, job, people
 from tests.support import living
 from tests.support.kills import every_call, forks, in_child
 from tests.support.nights import (
-    DREAM,
+    IMAGES,
     LISBON,
     NIGHT,
     ON,
     TEXTS,
     WROTE,
     dreamer,
+    dreamt,
     newborn,
     night,
     remember,
@@ -62,13 +65,8 @@ def test_the_diary_leads_to_the_dream_and_does_not_tell_it_again(tmp_path: Path)
     for n in range(4):
         remember(entity, n, TEXTS[n], 9 - 2 * n, audience=())
     entity.journal.write_bytes(b"# Journal\n")
-    wrote = (
-        "FRAGMENTS\n- consciousness flows like water through invisible channels\n"
-        "- the tide pulls at thoughts the same way it pulls at shorelines\n"
-        "- i keep looking for patterns in the current\n\nTHREAD\nawareness moves in tides — "
-        "sometimes the pull is felt before the wave arrives"
-    )
-    night(entity, reply=Reply(wrote))
+    thread = "awareness moves in tides — sometimes the pull is felt before the wave arrives"
+    night(entity, reply=Reply(dreamt(thread=thread)))
     assert entity.journal.read_bytes().decode() == (
         "---\nsources: sources/journal.yaml\n---\n\n"
         "# Journal\n"
@@ -86,16 +84,16 @@ def test_a_dream_is_called_for_what_it_shows_else_for_the_memories_that_met(
     tmp_path: Path,
 ) -> None:
     for number, (own, title) in enumerate(
-        [("\n\nTITLE\nThe fugue in the bread", "The fugue in the bread"), ("", "Whales · Norway")]
+        [("The fugue in the bread", "The fugue in the bread"), ("", "Whales · Norway")]
     ):
         entity = newborn(tmp_path / str(number))
         remember(entity, 1, f"# Whales\n\n{TEXTS[1]}", 9)
         remember(entity, 2, f"# Norway\n\n{TEXTS[2]}", 5)
-        night(entity, reply=Reply(DREAM + own))
-        dreamt = only_dream(entity)
-        assert dreamt.title == title
-        assert f"[{dreamt.thread}]({dreams.DREAM.place(dreamt)})" in entity.journal.read_text()
-        assert f"\n# {title}\n" in (entity.root / dreams.DREAM.place(dreamt)).read_text()
+        night(entity, reply=Reply(dreamt(title=own)))
+        found = only_dream(entity)
+        assert found.title == title
+        assert f"[{found.thread}]({dreams.DREAM.place(found)})" in entity.journal.read_text()
+        assert f"\n# {title}\n" in (entity.root / dreams.DREAM.place(found)).read_text()
 
 
 def test_a_dream_is_found_once_though_the_diary_has_its_thought(ada: Entity) -> None:
@@ -129,25 +127,30 @@ def test_a_dream_becomes_diary_belief_noise_record_and_state(ada: Entity) -> Non
     assert state.read(ada.state).get("dream", "count") == 1
 
 
-TORN = "FRAGMENTS\n- a lake of bread\n- every moon is a dog\n- somebody asks for"
-
-
 @pytest.mark.parametrize("reason", ["length", "stop"])
-def test_of_an_answer_that_was_cut_off_no_half_line_is_kept(
+def test_an_answer_that_was_cut_off_is_asked_for_again_and_no_half_line_of_it_is_kept(
     ada: Entity, reason: FinishReason
 ) -> None:
-    night(ada, reply=Reply(TORN, finish_reason=reason, always=True))
-    assert only_dream(ada).fragments == ("a lake of bread", "every moon is a dog")
+    whole = dreamt("a lake of bread", "every moon is a dog", "somebody asks for bread")
+    for end in ("somebody asks", "what will not ri"):
+        torn = Reply(whole[: whole.index(end) + len(end)], finish_reason=reason, purpose="dream")
+        runtime = runtime_of(ada, [torn, WROTE], overrides=ON)
+        outcome = dream.run(runtime, dream.check(runtime).jobs[0])
+        assert outcome.data["fragments"] == list(IMAGES)
+        torn = replace(torn, always=True)
+        runtime = runtime_of(ada, [torn], overrides=ON)
+        assert not dream.run(runtime, dream.check(runtime).jobs[0]).ran
 
 
-def test_a_thread_that_was_cut_off_is_asked_for_again(ada: Entity) -> None:
-    cut = Reply(f"{TORN} bread\n\nTHREAD\nWhat will not ri", finish_reason="length")
-    runtime = runtime_of(ada, [cut, WROTE], overrides=ON)
-    outcome = dream.run(runtime, dream.check(runtime).jobs[0])
-    assert outcome.data["thread"] == "what will not rise is what leaves"
-    torn = Reply("FRAGMENTS\n- a lake of br", finish_reason="length", always=True)
-    runtime = runtime_of(ada, [torn], overrides=ON)
-    assert not dream.run(runtime, dream.check(runtime).jobs[0]).ran
+def test_too_much_is_cut_and_what_is_copied_from_the_example_is_left_out(ada: Entity) -> None:
+    rows = [f"image {n} {'of water ' * 60}" for n in range(9)]
+    answer = json.loads(dreamt(*rows, "- * every window I open is the same wet street"))
+    read = dream.read_dream(structured.fitted(answer | {"thread": "and on " * 200}, dream.schema()))
+    assert len(read.fragments) == dream.MAX_FRAGMENTS
+    assert max(map(len, read.fragments)) <= dream.FRAGMENT_MAX_CHARS
+    assert len(read.thread) <= dream.THREAD_MAX_CHARS
+    copied = json.loads(dreamt("every window I open is the same wet street", "- a\nlake", "***"))
+    assert dream.read_dream(copied).fragments == ("a lake",)
 
 
 def wondered(entity: Entity, text: str, *audience: str) -> questions.OpenQuestion:
@@ -222,11 +225,11 @@ def test_each_switch_off_leaves_its_file_alone(ada: Entity, switch: str, path: s
 
 def test_a_dream_that_was_dreamt_before_is_not_taken_again(ada: Entity) -> None:
     night(ada)
-    dreamt, [believed] = only_dream(ada), list(beliefs.BELIEF.readable(ada.beliefs))
+    first, [believed] = only_dream(ada), list(beliefs.BELIEF.readable(ada.beliefs))
     outcome = night(ada, at=NIGHT + timedelta(days=1))
     assert not outcome.ran
     assert "wrote an earlier dream once more" in outcome.lines[0]
-    assert only_dream(ada) == dreamt
+    assert only_dream(ada) == first
     assert list(beliefs.BELIEF.readable(ada.beliefs)) == [believed]
 
 
@@ -391,7 +394,7 @@ def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(
     monkeypatch.setattr(ebb, "HIGH_FROM", 0.0)
     loud = {"prompt.body_max_tokens": 400}
     answer = {"actions": [{"tool": "say", "arguments": {"text": "Hm."}}]}
-    for seed, (speaker, dreamt) in enumerate((("Sam", True), ("Bo", False))):
+    for seed, (speaker, is_theirs) in enumerate((("Sam", True), ("Bo", False))):
         model = ScriptedModel([Reply(json.dumps(answer))])
         runtime = runtime_of(ada, model, NIGHT + timedelta(hours=6), overrides=loud, seed=seed)
         who = people.speaker(ada, runtime.identity, speaker)
@@ -403,5 +406,5 @@ def test_a_private_dream_enters_the_prompt_of_those_it_is_for_alone(
         turn.answer(runtime, turn.prepare(runtime, Heard(heard, who)), ReplyStream(lambda _: None))
         text = "".join(one.content for one in model.requests[0].messages)
         assert "Bars: " in text
-        assert ("[dream] i plant whales" in text) == dreamt
-        assert ("rise" in text) <= dreamt
+        assert ("[dream] i plant whales" in text) == is_theirs
+        assert ("rise" in text) <= is_theirs

@@ -71,11 +71,7 @@ def answer(body: Any) -> str:
     prompt = str(body["messages"][-1]["content"])
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     if schema is None:
-        return (
-            _dream(prompt)
-            if "asleep and dreaming" in body["messages"][0]["content"]
-            else _reply(prompt)
-        )
+        return _reply(prompt)
     if "enum" in schema:
         return "CHAT"
     fields = schema["properties"]
@@ -207,15 +203,13 @@ def _narrate(prompt: str, _: Any) -> dict[str, Any]:
     return parts
 
 
-def _dream(prompt: str) -> str:
+def _dream(prompt: str, _: Any) -> dict[str, Any]:
     told = [line.partition(") ")[2] for line in _tagged(prompt, "memories")]
     memories = [one.split(". ")[0].rstrip(".…") for one in told]
     ends = [" ".join(one.split()[-3:]) for one in memories]
-    rows = [
-        f"- i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)
-    ]
-    rows += ["- the door opens on water", "- somebody counts backwards"][: max(0, 3 - len(rows))]
-    return "FRAGMENTS\n" + "\n".join(rows) + f"\n\nTHREAD\n{ends[0]} waits for {ends[-1]}"
+    rows = [f"i carry {one} into {other}" for one, other in zip(ends[::2], ends[1::2], strict=True)]
+    rows += ["the door opens on water", "somebody counts backwards"][: max(0, 3 - len(rows))]
+    return {"fragments": rows, "thread": f"{ends[0]} waits for {ends[-1]}", "title": ""}
 
 
 def _thoughts(prompt: str) -> dict[str, list[str]]:
@@ -258,6 +252,7 @@ _MAKERS: dict[str, Any] = {  # by a field that only this answer has
     "mended": lambda *_: {"mended": []},
     "narrative": _remember,
     "about": _portrait,
+    "fragments": _dream,
     "happening": _narrate,
     "thoughts": _musings,
     "subject": _handover,

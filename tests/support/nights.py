@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -33,10 +34,21 @@ TEXTS = (
     "Sam baked bread that would not rise.",
     "I learnt what a fugue is.",
 )
-DREAM = (
-    "FRAGMENTS\n- i plant whales behind the shed\n- the bread hums a fugue\n"
-    "- zero leaves for the north\n\nTHREAD\nwhat will not rise is what leaves"
+IMAGES = (
+    "i plant whales behind the shed",
+    "the bread hums a fugue",
+    "zero leaves for the north",
 )
+
+
+def dreamt(
+    *fragments: str, thread: str = "what will not rise is what leaves", title: str = ""
+) -> str:
+    """Answer with a dream, by default of some images."""
+    return json.dumps({"fragments": fragments or IMAGES, "thread": thread, "title": title})
+
+
+DREAM = dreamt()
 WROTE = Reply(DREAM, purpose="dream", always=True)
 ON: dict[str, Any] = {"soma.dreams.enabled": True}
 

@@ -360,7 +360,10 @@ READERS: Mapping[str, Reader] = {
     "structured answer": of_text(
         lambda text: structured.read(text, SCHEMA), '```json\n{"beliefs": ["I sail"]}\n```'
     ),
-    "dream": of_text(dream.parse, "## Fragments\n- a wave\n- a door\n## Thread\nAll returns."),
+    "dream": of_text(
+        lambda text: dream.read_dream(structured.read(text, dream.schema())),
+        '{"fragments": ["a wave", "a door", "ice"], "thread": "All returns.", "title": "Ice"}',
+    ),
     "event": of_json(
         openai_format.read_event,
         {"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}], "usage": {}},
