@@ -384,8 +384,7 @@ def _found(
     name = mark(sentence.text)
     if name in refused:
         numbers = shown.numbers(sentence.cites) or shown.places
-        newest = max(shown.messages[n - 1].at for n in numbers)
-        if newest <= base.field(refused, name, datetime):
+        if max(shown.messages[n - 1].at for n in numbers) <= base.field(refused, name, datetime):
             return verifier.SourceVerdict("mend", "it was refused before")
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
@@ -482,10 +481,9 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
     shown_sayings = [saying for saying in kept if saying.message.id not in older]
     several = len({each.quote.name for each in shown_sayings}) > 1
     narrative = tuple(sentence(wording.line(each, named=several), each) for each in shown_sayings)
-    title = (Sentence("title", wording.title(kept)),) if kept else ()
     answer = StretchAnswer(
         appraisal=_appraisal(shown.messages, noticed, wording),
-        title=title,
+        title=(Sentence("title", wording.title(kept)),) if kept else (),
         narrative=narrative,
         # each word that puts an earlier one right speaks against what rests on that
         beliefs=tuple(

@@ -579,10 +579,9 @@ def _slots(
     if asked is not None:
         text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
         lines.append(f"{len(chosen) + 1}. (what I could not remember) {text}")
-    soma = body_state.read(runtime, job.at)
     return {
         "name": runtime.identity.name,
-        "body": ebb.dream_lines(soma),
+        "body": ebb.dream_lines(body_state.read(runtime, job.at)),
         "memories": prompts.tagged("memories", "\n".join(lines)),
     }
 
@@ -609,13 +608,12 @@ def _night(
     told = [f"{day:%d %B %Y %Y-%m-%d} {one.text}" for day, one in zip(days, met, strict=True)]
     told += [asked.text] if asked else []
     sources = ClaimSources(known=tuple(told), names=known_names)
-    unnamed = not dreamt.title or not sources.bear(dreamt.title)
     return Night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
         seed=seed,
         title=BETWEEN.join(filter(None, {titles.heading(one.text): one for one in met[:2]}))
-        if unnamed
+        if (not dreamt.title or not sources.bear(dreamt.title))
         else dreamt.title,
         pairs=chosen,
         dreamt=dreamt,

@@ -89,8 +89,7 @@ def _anchored(
     )
     quote = f'{message.called() or "somebody"}: "{words.shorten(message.text, QUOTE_CHARS)}"'
     label = words.shorten(imprint.trigger, LABEL_CHARS)
-    strength = imprint.intensity * left
-    return body_state.plan_charged(runtime, soma, label, quote, strength, origin)
+    return body_state.plan_charged(runtime, soma, label, quote, imprint.intensity * left, origin)
 
 
 def felt_line(

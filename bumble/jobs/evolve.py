@@ -197,10 +197,9 @@ def _item(
 
 def schema(traits: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
     """Return what an answer looks like."""
-    label = choice(labels)
     shared = {
         "reason": {"type": "string"},
-        "from": {"type": "array", "items": label, "minItems": 1, "maxItems": MOST_SOURCES},
+        "from": {"type": "array", "items": choice(labels), "minItems": 1, "maxItems": MOST_SOURCES},
     }
     free = {"text": {"type": "string", "minLength": 3}, **shared}
     trait = {"text": choice(traits), "way": choice(["more", "less"]), **shared}

@@ -322,8 +322,6 @@ def _felt(
         assessment = appraisal.parse(dict(whole.appraisal))
     except ValueError:
         return None
-    if not said:
-        return None
     stands = _standing(shown)
     imprint = assessment.imprint
     if imprint is not None and not stands(imprint.trigger):
@@ -384,8 +382,7 @@ def _episode(
         audience=episode.audience(session, job.messages),
     )
     inferences = tuple(each.text for each in whole.narrative if each.inference)
-    made = episode.episode_of(runtime, session, job, weight, told, source, origin, inferences)
-    return made, ""
+    return episode.episode_of(runtime, session, job, weight, told, source, origin, inferences), ""
 
 
 def telling(
@@ -483,12 +480,11 @@ def _claim(
 ) -> belief_strength.Claim:
     is_correction = category == belief_strength.CORRECTION
     told = "conversation" if shown.session.imported is None else "observation"
-    said = CORRECTED if is_correction else SAID
     return belief_strength.Claim(
         id=base.new_id(held.PREFIX, at, runtime.rng),
         text=sentence.text,
         category=category,
-        confidence=INFERRED if sentence.inference else said,
+        confidence=INFERRED if sentence.inference else (CORRECTED if is_correction else SAID),
         evidence=shown.ids(shown.numbers(sentence.cites)),
         # how the entity came by it: told of it, or as one who looks on
         origin=INFERENCE if sentence.inference else told,
@@ -542,8 +538,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     touched: set[str] = set()
     late: list[str] = []
     for person, update in memories.portraits:
-        now = people.find_person(runtime, person.id)
-        if portrait.is_edited(person, now):
+        if portrait.is_edited(person, people.find_person(runtime, person.id)):
             late.append(f"{person.name}: the portrait was edited meanwhile; it stays as it is")
         elif update.good:
             own = [message for message in shown.messages if message.speaker == person.id]
@@ -608,8 +603,7 @@ def _plan_pages(
             continue
         page: dict[str, Any] = {}
         if lived is not None:
-            language = spoken.mostly(runtime, shown.session, person)
-            link = sayings.lived(lived, language)
+            link = sayings.lived(lived, spoken.mostly(runtime, shown.session, person))
             by = f"{episode.PURPOSE} {BY_FORM}"
             origin = base.Provenance(by=by, sources=(lived.id,), audience=lived.audience)
             page = people.plan_lived(record, f"{relationships.ITEM}{link}", origin)

@@ -73,8 +73,7 @@ def check_thoughts(runtime: Runtime) -> Due[MusingsJob]:
         f"at least {config.interval_seconds:g} s ago",
         noise.due(ticked_at, at, config.interval_seconds),
     )
-    job = MusingsJob((), thinks=True, after=ticked_at)
-    return Due((sayings.writes(runtime), waited), (job,))
+    return Due((sayings.writes(runtime), waited), (MusingsJob((), thinks=True, after=ticked_at),))
 
 
 class ThoughtSeeds(Struct, frozen=True):

@@ -193,8 +193,7 @@ class NarrateJob(Struct, frozen=True):
 def check(runtime: Runtime, *, force: bool = False) -> Due[NarrateJob]:
     """Tell whether there is anything new to tell."""
     sources, before = gather(runtime), narrative.read(runtime.entity.narrative)
-    last_fingerprint = before.fingerprint if before else ""
-    new = last_fingerprint != sources.fingerprint
+    new = (before.fingerprint if before else "") != sources.fingerprint
     count = len(sources.episodes)
     conditions = (
         sayings.writes(runtime),
@@ -279,8 +278,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     most = MOST_WORDS
     answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
     words = min(most, answer_tokens // TOKENS_PER_WORD)
-    room = runtime.window_tokens - answer_tokens
-    slots = story_slots(runtime, job.sources, before, room, words)
+    slots = story_slots(runtime, job.sources, before, runtime.window_tokens - answer_tokens, words)
     labels = job.sources.labels
     asked = partial(ask, runtime, "narrate", max_tokens=answer_tokens, temperature=TEMPERATURE)
     answer = asked(slots, schema(list(labels)))
@@ -313,9 +311,8 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
 
 def schema(labels: Sequence[str], names: Iterable[str] = PARTS) -> dict[str, Any]:
     """Return what an answer looks like; each part says first what it rests on."""
-    label = choice(labels)
     part = {
-        "uses": {"type": "array", "items": label, "maxItems": MAX_USES},
+        "uses": {"type": "array", "items": choice(labels), "maxItems": MAX_USES},
         "text": {"type": "string", "minLength": MIN_PART_CHARS},
     }
     return closed(dict.fromkeys(names, closed(part)))

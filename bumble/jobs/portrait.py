@@ -280,8 +280,7 @@ def judged(
         refused = refused or "nothing in the answer rested on what was said"
     else:
         text = with_owners(text, person)
-        names = (person.id, *person.names)
-        shrinks = refusal(person.text, text, names, allow_shrink=allow_shrink)
+        shrinks = refusal(person.text, text, (person.id, *person.names), allow_shrink=allow_shrink)
         refused = "" if text == person.text else shrinks
     if text is None or refused:
         return PortraitUpdate(mode, person.text, False, refused, dropped, None)
@@ -439,8 +438,7 @@ def writes(runtime: Runtime, person: str) -> Condition:
 def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
     """Find the people of whom there is enough that is new; `only` somebody is due in any case."""
     if only:
-        named = Condition("asked for", only, "somebody", True)
-        return Due((named,), (DeepReviewJob(only),))
+        return Due((Condition("asked for", only, "somebody", True),), (DeepReviewJob(only),))
     config = runtime.config.memory.relational
     least = config.deep_review_min_new_interactions
     acquaintances = list(relationships.PERSON.readable(runtime.entity.relationships))
@@ -511,9 +509,8 @@ def _sources(runtime: Runtime, reading: PortraitMaterial) -> verifier.ClaimSourc
     person = reading.person
     days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
     told = (f"{day}: {one.text}" for day, one in zip(days, reading.episodes, strict=True))
-    said = (verifier.Said(one.id, one.at, person.name, one.text) for one in reading.messages)
     return verifier.ClaimSources(
-        tuple(said),
+        tuple(verifier.Said(one.id, one.at, person.name, one.text) for one in reading.messages),
         (person.text, *(note.text for note in reading.notes), *told),
         (runtime.identity.name, person.id, *person.names),
         runtime.zone,
@@ -557,8 +554,7 @@ def _ask(
         for line in (*answer["about"], answer["mine"])
     ]
     text = "\n".join(dict.fromkeys(filter(None, lines)))
-    scored = read_scores(answer.get("scores", {}), stands)
-    return text or None, scored, tuple(dropped)
+    return text or None, read_scores(answer.get("scores", {}), stands), tuple(dropped)
 
 
 def schema() -> dict[str, Any]:

@@ -89,8 +89,6 @@ class Scene(Struct, frozen=True, dict=True):
 
     def is_persons(self, number: int) -> bool:
         """Whether a person said it, which a memory may rest on."""
-        if not 1 <= number <= len(self.messages):
-            return False
         message = self.messages[number - 1]
         return (
             message.role == USER and bool(message.text.strip()) and not is_untrusted(message.trust)
@@ -218,12 +216,11 @@ def _portraits(runtime: Runtime, session: Session) -> dict[str, relationships.Re
 
 def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
     """Fill the prompt with what is shown."""
-    soma = body_state.read(runtime, scene.messages[0].at)
     return {
         "name": runtime.identity.name,
         "people": scene.people,
         "day": scene.day,
-        "body": ebb.reflection_line(soma),
+        "body": ebb.reflection_line(body_state.read(runtime, scene.messages[0].at)),
         "known": lines(
             f"{label}: {each.title}: {each.text}" for label, each in scene.known.items()
         ),
@@ -323,8 +320,7 @@ def cut(
         groups[-1][0].append(turn)
     if groups:
         last = groups[-1][0]
-        ended = session.ended is not None
-        groups[-1] = (last, _closed_since(last, config, now, ended=ended))
+        groups[-1] = (last, _closed_since(last, config, now, ended=session.ended is not None))
     return [StretchJob(session.id, joined(group), closed) for group, closed in groups]
 
 

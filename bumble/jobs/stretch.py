@@ -46,8 +46,7 @@ def conditions(
     over = max(0.0, intensity - URGENCY_FROM)
     share = over / (1 - URGENCY_FROM)
     enough = max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
-    first = waiting[0].at if waiting else now
-    seconds = moments.gap(first, now).total_seconds()
+    seconds = moments.gap(waiting[0].at if waiting else now, now).total_seconds()
     return (
         Condition("enabled", "yes" if config.enabled else "no", "yes", config.enabled),
         Condition("new turns", f"{new} in {session.id}", "at least 1", new >= 1),
@@ -254,8 +253,7 @@ def _failed(
     runtime: Runtime, job: scene.StretchJob, shown: scene.Scene, error: AnswerInvalidError
 ) -> JobResult:
     """Count an unusable answer; after a few the stretch is passed over, and quoted."""
-    file = state.read(runtime.entity.state)
-    marked = file.get(TRIED, job.session_id, default={})
+    marked = state.read(runtime.entity.state).get(TRIED, job.session_id, default={})
     first, why = job.messages[0].id, str(error).splitlines()[0]
     failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
     if failed >= TRIES:

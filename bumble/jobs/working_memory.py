@@ -146,8 +146,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
             "news", "something new" if news else "nothing new", "something new", news or force
         )
     )
-    job = WorkingMemoryJob(at, sources, notes, source, fingerprint)
-    return Due(tuple(conditions), (job,))
+    return Due(tuple(conditions), (WorkingMemoryJob(at, sources, notes, source, fingerprint),))
 
 
 def _past(runtime: Runtime) -> tuple[datetime | None, str]:
@@ -197,8 +196,7 @@ def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
         draft = _checked(runtime, job, answer, [*notes, before], origins)
     except AnswerInvalidError as error:
         return _left(runtime, job, str(error).splitlines()[0])
-    after = working.rendered(job.before, draft.lines)
-    reason = problem(job.before, after, draft.pointers)
+    reason = problem(job.before, working.rendered(job.before, draft.lines), draft.pointers)
     if reason:
         return _left(runtime, job, reason)
     return _written(runtime, job, draft)
@@ -223,8 +221,7 @@ def _shown(runtime: Runtime, sources: narrate.StorySources, source: str) -> dict
 
 def schema() -> dict[str, Any]:
     """Return what an answer looks like; how long it may be is judged, not enforced."""
-    lines = {"type": "array", "items": {"type": "string"}}
-    return closed(dict.fromkeys(KEYS, lines))
+    return closed({key: {"type": "array", "items": {"type": "string"}} for key in KEYS})
 
 
 def _checked(
@@ -271,8 +268,7 @@ def _written(runtime: Runtime, job: WorkingMemoryJob, draft: PageDraft) -> JobRe
         if working.read(runtime.entity.working_memory) != job.before:
             return JobPlan((), ("Working memory was edited meanwhile, and stays as it is.",))
         page = working.plan_rewrite(job.before, draft.lines, "write working memory anew")
-        moved = consolidate.plan_notes_moved(runtime, job.at)
-        return JobPlan((page, *moved, _noted(runtime, job)))
+        return JobPlan((page, *consolidate.plan_notes_moved(runtime, job.at), _noted(runtime, job)))
 
     told = [f"Working memory: {count} lines."]
     if draft.dropped:

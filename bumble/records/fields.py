@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct, structs
-from msgspec.structs import FieldInfo
 
 from bumble.records import base
 from bumble.records.base import TRUSTS, is_id, lowest_trust
@@ -212,14 +211,9 @@ ORIGIN: Mapping[str, Rule] = {
 }
 
 
-def origin(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
-    """Merge where a text comes from, and what else a front matter of no kind of its own holds."""
-    return mapping(base, current, incoming, ORIGIN)
-
-
-def parts(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
-    """Merge where the parts of a file come from."""
-    return mapping(base, current, incoming, {}, nested(ORIGIN))
+# Where a text comes from, and what else a front matter of no kind of its own holds.
+origin = partial(mapping, rules=ORIGIN)
+parts = partial(mapping, rules={}, otherwise=nested(ORIGIN))  # where those of a file come from
 
 
 def newer(current: Values, incoming: Values, *keys: str) -> Values:
@@ -303,6 +297,14 @@ def told(line: str) -> Callable[[Any, Any], Sequence[str]]:
     return lambda was, now: [line.format(was, now)]
 
 
+def listed(came: str, went: str) -> Callable[[Any, Any], Sequence[str]]:
+    """Have a log say of a list what came to it, and what went: `feels {}`, `no longer feels {}`."""
+    return lambda was, now: [
+        *(came.format(one) for one in now if one not in was),
+        *(went.format(one) for one in was if one not in now),
+    ]
+
+
 def turned(on: str, off: str) -> Callable[[Any, Any], Sequence[str]]:
     """Have a log say of a flag what it is now."""
     return lambda _, now: [on if now else off]
@@ -340,7 +342,7 @@ def declared(struct: type[Struct]) -> tuple[Field, ...]:
     return tuple(_field(info) for info in structs.fields(struct) if info.name != EXTRA)
 
 
-def _field(info: FieldInfo) -> Field:
+def _field(info: structs.FieldInfo) -> Field:
     wanted, *extras = get_args(info.type) if get_origin(info.type) is Annotated else (info.type,)
     how = next((extra for extra in extras if isinstance(extra, Key)), Key())
     how = how if how.name else structs.replace(how, name=info.name)
@@ -366,17 +368,18 @@ def write_struct(value: Struct) -> dict[str, Any]:
             names = (one.how.name, one.how.also)
             data |= dict(zip(names, stored, strict=True)) if any(stored) else {}
         elif stored not in (one.default, None, (), ""):
-            data[one.how.name] = _plainly(stored)
+            data[one.how.name] = written(stored, "milliseconds")
     return {**data, **getattr(value, EXTRA, {})}
 
 
-def _plainly(value: Any) -> Any:
+def written(value: Any, timespec: str = "seconds") -> Any:
+    """Return a value as a file holds it."""
     if isinstance(value, datetime):
-        return value.isoformat(timespec="milliseconds")
+        return value.isoformat(timespec=timespec)
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, tuple):
-        return [_plainly(one) for one in value]
+        return [written(one, timespec) for one in value]
     return write_struct(value) if isinstance(value, Struct) else value
 
 

@@ -114,13 +114,12 @@ def plan_add(
         key: Of the hashes, hexadecimal, made of chance.
         why: For the change set.
     """
-    hashes = sorted({_hash(key, name) for name in names if name.strip()})
     line = {
         "type": TYPE,
         "id": base.stable_id(PREFIX, at, key),
         "at": at.isoformat(timespec="milliseconds"),
         "key": key,
-        "people": hashes,
+        "people": sorted({_hash(key, name) for name in names if name.strip()}),
         "ids": sorted(ids),
     }
     return changes.add(PATH, jsonl.dumped(line), why)

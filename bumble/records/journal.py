@@ -83,8 +83,7 @@ def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | Non
         at = datetime.fromisoformat(match[1]).replace(tzinfo=zone)
     except ValueError:  # a 31st of February
         return None
-    tags = tuple(tag[1:] for tag in match[2].split())
-    return (at, tags) if moments.is_sane(at) else None
+    return (at, tuple(tag[1:] for tag in match[2].split())) if moments.is_sane(at) else None
 
 
 def _joined(entry: JournalEntry, more: str) -> JournalEntry:

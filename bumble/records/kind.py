@@ -19,7 +19,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import UnsafePathError
 from bumble.files import disk
@@ -129,7 +128,7 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         """What it says, in words."""
-        return self.source.body
+        return getattr(self, "text", self.source.body)
 
     @property
     def when(self) -> datetime | None:
@@ -205,15 +204,6 @@ def whole_view(record_id: str, document: markdown.Document, **values: Any) -> Re
     line = 1 if isinstance(document, markdown.YamlDocument) else line
     told = {"text": document.body, "origin": origin, "sources": sources, "line": line, **values}
     return RecordView(id=record_id, document=document, **told)
-
-
-def written(value: Any) -> Any:
-    """Return a value as a file holds it."""
-    if isinstance(value, datetime):
-        return base.stamp(value)
-    if isinstance(value, float):
-        return round(value, 4)
-    return list(map(written, value)) if isinstance(value, tuple) else value
 
 
 class Kind(Struct, frozen=True, kw_only=True):
@@ -353,7 +343,8 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
 
     def of(self, document: markdown.Document, stem: str) -> R:
         """Read a record from its document, and the stem of its file."""
-        meta, record_id = document.meta, base.id_of(stem) if self.prefix else stem
+        meta = document.meta
+        record_id = base.id_of(stem) if self.prefix else stem.partition("/")[0]
         values = dict(self.record.drawn(document, record_id))
         for one in fields.declared(self.record):
             if one.how is fields.BODY:
@@ -369,7 +360,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         self, record_id: str, body: str, provenance: base.Provenance | None, **values: object
     ) -> R:
         """Make a record that is not in the folder yet: its values by key, the empty left out."""
-        meta = base.filled({key: written(value) for key, value in values.items()})
+        meta = base.filled({key: fields.written(value) for key, value in values.items()})
         meta |= (provenance or base.BY_HAND).meta()
         if self.suffix == ".yaml":
             return self.of(markdown.YamlDocument.of(yaml_edit.dump(meta)), record_id)
@@ -379,8 +370,12 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
 
     def load(self, file: Path) -> R:
         """Read the record in a file; RecordInvalidError if it is none."""
-        named = self.stem(file) if self.folder_file else file.stem
-        return base.load(file, lambda source, _: self.parse(source, named))
+        return base.load(file, lambda source, _: self.parse(source, self.named(file)))
+
+    def named(self, file: PurePosixPath | Path) -> str:
+        """Return the stem of a record by its file: with its folder, where all have one name."""
+        of_folder = f"{file.parent.name}/" if file.name == self.folder_file else ""
+        return f"{of_folder}{file.stem}"
 
     def readable(self, folder: Path) -> list[R]:
         """Return every record that can be read, by name: one broken file stops no talk or job."""
@@ -418,17 +413,17 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         month = f"{record.when:%Y/%m}/" if is_by_month and record.when else ""
         return self.path(f"{month}{record.stem}")
 
-    def plan_new(self, record: R, why: str) -> Change:
+    def plan_new(self, record: R, why: str) -> changes.Change:
         """Plan to put a new record into the folder."""
         return changes.write(self.place(record), record.source.text, None, why)
 
-    def plan_edit(self, record: R, values: Mapping[str, Any], why: str) -> Change | None:
+    def plan_edit(self, record: R, values: Mapping[str, Any], why: str) -> changes.Change | None:
         """Plan to change some values by key, None takes one out; all other bytes stay."""
-        stored = {key: None if value is None else written(value) for key, value in values.items()}
+        stored = {key: fields.written(value) for key, value in values.items()}
         document = base.with_values(record.source, stored)
         return base.plan_edit(self.place(record), record.source, document, why)
 
-    def plan_forget(self, record: R, why: str) -> Change:
+    def plan_forget(self, record: R, why: str) -> changes.Change:
         """Plan to remove a record's file."""
         return changes.delete(self.place(record), record.source.text, why)
 

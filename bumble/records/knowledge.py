@@ -298,8 +298,7 @@ def plan_set(
     written = there.provenance
     is_own = written.trust == "owner" and not written.by
     origin = provenance or (written if is_own else base.Provenance(audience=written.audience))
-    corrected = _corrected(there, body, origin)
-    change = _replaced(knowledge, there, there.heading, corrected, why)
+    change = _replaced(knowledge, there, there.heading, _corrected(there, body, origin), why)
     # what the entity held true before can still be read
     return replace(change, keeps=True) if change and by_entity else change
 

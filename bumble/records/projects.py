@@ -5,14 +5,14 @@ Layout: `projects/<slug>.md`; the body is why. Knows nothing of when one is thou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import base
-from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, one_of, told
+from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, joined, listed, one_of, told
 from bumble.records.kind import Record, RecordKind
 from bumble.text import markdown
 from bumble.text.words import one_line
@@ -30,11 +30,6 @@ def _further(base: Any, current: Any, incoming: Any) -> Any:
     return max(sides, key=STATUSES.index)
 
 
-def _steps(was: Sequence[str], now: Sequence[str]) -> list[str]:
-    new, gone = ([one for one in a if one not in b] for a, b in ((now, was), (was, now)))
-    return [*(f": next {one}" for one in new), *(f": no longer next {one}" for one in gone)]
-
-
 class Project(Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
@@ -50,7 +45,10 @@ class Project(Record, frozen=True, kw_only=True):
     ]
     why: Annotated[str, BODY]  # Markdown, without surrounding blank lines
     # what comes next, in order
-    steps: Annotated[tuple[str, ...], Key("next", merge=JOINED.merge, said=_steps)]
+    steps: Annotated[
+        tuple[str, ...],
+        Key("next", merge=joined, said=listed(": next {}", ": no longer next {}")),
+    ]
     people: Annotated[tuple[str, ...], JOINED]  # ids of those who take part
     tags: Annotated[tuple[str, ...], JOINED]
 
@@ -65,10 +63,6 @@ class Project(Record, frozen=True, kw_only=True):
         head = f"{self.title} ({self.status})"
         lines = [f"{head}: {self.why}" if self.why else head]
         return "\n".join([*lines, *(f"Next: {step}" for step in self.steps)])
-
-    @property
-    def told(self) -> str:
-        return self.text
 
 
 PROJECT = RecordKind(
@@ -143,8 +137,7 @@ def plan_edit(
     if document.text == project.source.text:
         return None
     if provenance is not None:
-        stale = dict.fromkeys(base.ORIGIN_KEYS)
-        document = base.with_values(document, stale | provenance.meta())
+        document = base.with_values(document, dict.fromkeys(base.ORIGIN_KEYS) | provenance.meta())
     return base.plan_edit(PROJECT.path(project.id), project.source, document, why)
 
 

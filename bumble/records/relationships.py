@@ -26,7 +26,7 @@ from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields
-from bumble.records.kind import Record, RecordKind, RecordView, written
+from bumble.records.kind import Record, RecordKind, RecordView
 from bumble.records.provenance import BY_FORM
 from bumble.text import markdown, words
 from bumble.text.schema import LANGUAGE_CODE
@@ -252,11 +252,6 @@ class Relationship(Record, frozen=True, kw_only=True):
         )
 
     @property
-    def told(self) -> str:
-        """The portrait."""
-        return self.text
-
-    @property
     def met(self) -> list[str]:
         """What stands in for a portrait: when they met, and links to what they lived."""
         formed = _formed(self.lines)
@@ -429,7 +424,7 @@ def plan_update(
         text: A new portrait.
         values: Others by key; None leaves one as it is, an empty text takes it out.
     """
-    given = {key: written(value) for key, value in values.items() if value is not None}
+    given = {key: fields.written(value) for key, value in values.items() if value is not None}
     changed = {key: value for key, value in given.items() if value != person.source.meta.get(key)}
     document = base.with_values(
         person.source, {key: None if value == "" else value for key, value in changed.items()}
@@ -533,15 +528,13 @@ def _spoke(person: Relationship) -> dict[str, Any]:
     rows = [line for line in markdown.lines(person.text) if line.rstrip("\r\n") not in told]
     left = "".join(rows).strip()
     theirs = None if left else replace(person.provenance, audience=(person.id,))
-    pending = (*person.pending, *notes)
-    return {"pending": pending, "text": left, "lines": {}, "provenance": theirs}
+    return {"pending": (*person.pending, *notes), "text": left, "lines": {}, "provenance": theirs}
 
 
 def _with_scores(document: markdown.Document, old: Scores, new: Scores) -> markdown.Document:
     for name, value in asdict(new).items():
         if value != getattr(old, name):
-            clamped = round(min(max(value, 0.0), 1.0), 4)
-            document = document.with_meta("scores", name, value=clamped)
+            document = document.with_meta("scores", name, value=round(min(max(value, 0.0), 1.0), 4))
     return document
 
 

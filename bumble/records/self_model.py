@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -45,9 +45,7 @@ def parse(source: str, stem: str = "") -> base.MappingFile:
     return file
 
 
-def read(file: Path) -> base.MappingFile:
-    """Read the file; none at all counts as an empty one."""
-    return base.read_mapping(file, parse)
+read = partial(base.read_mapping, parse=parse)
 
 
 def tools(file: base.MappingFile) -> dict[str, ToolRecord]:
@@ -87,11 +85,6 @@ def plan_used(
     return base.plan_mapping(PATH, old, {"tools": values}, why, head=HEAD) if values else None
 
 
-def _joined(base: fields.Values, current: fields.Values, incoming: fields.Values) -> dict[str, Any]:
-    """Merge how tools served: uses of both sides add up."""
-    return fields.mapping(base, current, incoming, {}, fields.by_kind)
-
-
 SELF_MODEL = Kind(
     name="self_model",
     singular="view of its tools",
@@ -100,7 +93,7 @@ SELF_MODEL = Kind(
     patterns=(PATH,),
     parser=parse,
     teller=lambda *_: iter(("how its tools have served",)),
-    joiner=_joined,
+    joiner=partial(fields.mapping, rules={}, otherwise=fields.by_kind),  # uses add up
     forgetting="listed",
     merging="bumble",
     file_name="view of its tools",

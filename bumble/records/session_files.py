@@ -246,8 +246,7 @@ def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
         Its SHA-256, whose first REFERENCE_CHARS a marker names, and the change.
     """
     digest = disk.sha256(data)
-    path = f"{sessions.FOLDER}/{session_id}/blobs/{digest}"
-    return digest, Change(path, why, data, by_hash=True)
+    return digest, Change(f"{sessions.FOLDER}/{session_id}/blobs/{digest}", why, data, by_hash=True)
 
 
 def reference(text: str) -> str:
@@ -328,8 +327,7 @@ def _told(before: str | None, after: str | None) -> Told:
 
 def _brief_views(path: Path, _: tzinfo) -> Sequence[RecordView]:
     brief = base.load(path, parse_handover)
-    at = base.field(brief.meta, "at", datetime)
-    return (whole_view(path.parent.name, brief, at=at),)
+    return (whole_view(path.parent.name, brief, at=base.field(brief.meta, "at", datetime)),)
 
 
 SESSION_KIND = Kind(

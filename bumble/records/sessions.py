@@ -428,5 +428,4 @@ def _linked(session: Session, new_records: Iterable[Record]) -> Iterator[Record]
 def appended(session: Session, new_records: Iterable[Record]) -> Session:
     """Return a session as it is once `plan_append` is applied, without reading it again."""
     gap = "" if session.source.endswith("\n") else "\n"
-    whole = session.source + gap + _added(session, new_records)
-    return replace(parse(whole), id=session.id)
+    return replace(parse(session.source + gap + _added(session, new_records)), id=session.id)

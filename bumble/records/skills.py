@@ -14,10 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from msgspec.structs import replace
-
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import base
@@ -44,31 +41,21 @@ class Skill(Record, frozen=True, kw_only=True):
     name: str
     description: str
     text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
-    path: str  # relative to the entity folder
 
     @classmethod
     def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read name and description; one without a name is called as its file."""
         description = one_line(base.field(document.meta, "description", str, ""))
         name = base.field(document.meta, "name", str, record_id)
-        return {"name": name, "description": description, "path": f"{FOLDER}/{record_id}.md"}
+        return {"name": name, "description": description}
 
     @property
-    def slug(self) -> str:
-        """The file's stem, or its folder's name."""
-        return self.id
+    def path(self) -> str:
+        """Where its file lies, relative to the entity folder."""
+        return SKILL.place(self)
 
 
-class _SkillKind(RecordKind[Skill], frozen=True, kw_only=True):
-    """The kind whose files have two forms."""
-
-    def load(self, file: Path) -> Skill:
-        """Read the skill in a file, of either form."""
-        name = f"{SKILL.stem(file)}/{FOLDER_FILE}" if file.name == FOLDER_FILE else file.name
-        return replace(super().load(file), path=f"{FOLDER}/{name}")
-
-
-SKILL = _SkillKind(
+SKILL = RecordKind(
     name="skill",
     singular="skill",
     plural="skills",
@@ -82,13 +69,8 @@ SKILL = _SkillKind(
     counted=True,
     page=True,
     edit="bumble skill edit",
-    named_by=("name", "slug"),
+    named_by=("name", "id"),
 )
-
-
-def of(document: markdown.Document, slug: str, path: str) -> Skill:
-    """Read a skill from its document."""
-    return replace(SKILL.of(document, slug), path=path)
 
 
 def plan_set(
@@ -100,7 +82,7 @@ def plan_set(
     *,
     overwrite: bool,
     provenance: base.Provenance | None = None,
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to make a skill, or to overwrite the one of this name.
 
     Args:
@@ -143,7 +125,7 @@ def query(skills: Iterable[Skill], text: str, *, limit: int) -> list[Skill]:
     Returns:
         At most `limit`, best first; equal ones by slug. None that shares only stop words.
     """
-    everything = sorted(skills, key=lambda skill: skill.slug)
+    everything = sorted(skills, key=lambda skill: skill.id)
     counts = [
         Counter(
             [
@@ -161,7 +143,7 @@ def query(skills: Iterable[Skill], text: str, *, limit: int) -> list[Skill]:
         (_bm25(count, frequency, len(counts), mean), skill)
         for count, skill in zip(counts, everything, strict=True)
     ]
-    best = sorted((pair for pair in scored if pair[0] > 0), key=lambda p: (-p[0], p[1].slug))
+    best = sorted((pair for pair in scored if pair[0] > 0), key=lambda p: (-p[0], p[1].id))
     return [skill for _, skill in best[:limit]]
 
 

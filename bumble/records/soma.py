@@ -6,7 +6,7 @@ nothing of what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -18,10 +18,9 @@ from bumble.records import base
 from bumble.records.fields import (
     ABSENT,
     BOTH,
-    Rule,
-    Values,
     joined,
     later,
+    listed,
     mapping,
     nested,
     newer,
@@ -35,19 +34,6 @@ HEAD = "Its body, as it last was: bars from 0 to 100, each with the point where 
 
 parse, read = base.parse_mapping, base.read_mapping
 plan_write: Callable[..., Change | None] = partial(base.plan_mapping, PATH, head=HEAD)
-
-
-def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
-    """Merge two bodies: what was true later stands, feelings and thoughts of both are held."""
-    rules: dict[str, Rule] = {
-        "bars": _later_whole,
-        "hormones": _later_whole,
-        "felt": _later_whole,
-        "impulses": nested({}, later),
-        "affects": _affects,
-        "noise": _noise,
-    }
-    return mapping(base, current, incoming, rules)
 
 
 def _later_whole(base: Any, current: Any, incoming: Any) -> Any:
@@ -99,6 +85,10 @@ def _at(fragment: Any) -> datetime:
     return moments.read(fragment["at"], "noise.at")
 
 
+_FEELS = listed("feels {}", "no longer feels {}")
+_THINKS = listed("on its mind: {}", "off its mind: {}")
+
+
 def _told(before: str | None, after: str | None) -> Told:
     old, new = (parse(text or "").values for text in (before, after))
     if moves := list(_moves(_levels(old), _levels(new))):
@@ -106,8 +96,8 @@ def _told(before: str | None, after: str | None) -> Told:
     heard = (side.get("noise") for side in (old, new))
     thoughts = [each.get("fragments") if isinstance(each, dict) else None for each in heard]
     felt = [side.get("affects") for side in (old, new)]
-    yield from _came("feels", "no longer feels", *(_named(each, "name") for each in felt))
-    yield from _came("on its mind:", "off its mind:", *(_named(each, "text") for each in thoughts))
+    yield from _FEELS(*(_named(each, "name") for each in felt))
+    yield from _THINKS(*(_named(each, "text") for each in thoughts))
     now = new.get("felt")
     if isinstance(now, Mapping) and now != old.get("felt"):
         yield f"felt: {now.get('text')}"
@@ -130,11 +120,6 @@ def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Told:
             yield f"{key} {was:.4g} -> {now:.4g}"
 
 
-def _came(came: str, went: str, was: Sequence[str], now: Sequence[str]) -> Told:
-    yield from (f"{came} {one}" for one in now if one not in was)
-    yield from (f"{went} {one}" for one in was if one not in now)
-
-
 def _named(value: Any, key: str) -> list[str]:
     entries = value if isinstance(value, list) else []
     return [str(entry[key]) for entry in entries if isinstance(entry, dict) and key in entry]
@@ -148,7 +133,18 @@ SOMA = Kind(
     patterns=(PATH,),
     parser=parse,
     teller=_told,
-    joiner=_joined,
+    # what was true later stands, feelings and thoughts of both are held
+    joiner=partial(
+        mapping,
+        rules={
+            "bars": _later_whole,
+            "hormones": _later_whole,
+            "felt": _later_whole,
+            "impulses": nested({}, later),
+            "affects": _affects,
+            "noise": _noise,
+        },
+    ),
     forgetting="listed",
     merging="bumble",
     file_name="body",

@@ -20,11 +20,9 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Change
 from bumble.records import base
-from bumble.records.base import MappingFile
 from bumble.records.fields import (
     ABSENT,
     Rule,
-    Values,
     by_kind,
     counted,
     either,
@@ -91,27 +89,14 @@ def oldest(marks: Mapping[str, Any], new: Collection[str], most: int) -> list[st
     return left[: max(0, len(left) + len(new) - most)]
 
 
-def _joined(base: Values, current: Values, incoming: Values) -> dict[str, Any]:
-    """Merge where the cycles stand: cursors that moved on, later times, counts added up."""
-    rules: dict[str, Rule] = {
-        "sessions": nested({}, moved),
-        "consolidate": _consolidation,
-        "dream": _dream_count,
-        "wake": nested({"recent": joined, "reason": either}),
-        "review": _review,
-    }
-    return mapping(base, current, incoming, rules, by_kind)
-
-
 def _review(base: Any, current: Any, incoming: Any) -> Any:
     """Merge what waits for review: what either side has decided no longer does."""
     merged = mapping(base, current, incoming, {"waiting": _dated, "dealt": _dated})
     return {key: value for key, value in merged.items() if value} or ABSENT
 
 
-def _dated(base: Any, current: Any, incoming: Any) -> Any:
-    """Merge names that have a time each: what either side took out is gone."""
-    return mapping(base, current, incoming, {}, otherwise=later)
+# Names that have a time each: what either side took out is gone.
+_dated = partial(mapping, rules={}, otherwise=later)
 
 
 def _consolidation(base: Any, current: Any, incoming: Any) -> Any:
@@ -142,7 +127,18 @@ STATE = Kind(
     patterns=(PATH,),
     parser=parse,
     teller=lambda *_: iter(("bookkeeping of the cycles",)),
-    joiner=_joined,
+    # cursors that moved on, later times, counts added up
+    joiner=partial(
+        mapping,
+        rules={
+            "sessions": nested({}, moved),
+            "consolidate": _consolidation,
+            "dream": _dream_count,
+            "wake": nested({"recent": joined, "reason": either}),
+            "review": _review,
+        },
+        otherwise=by_kind,
+    ),
     forgetting="values",
     merging="bumble",
     file_name="bookkeeping",
@@ -153,7 +149,7 @@ STATE = Kind(
 SECTION = "sessions"
 
 
-def waiting(file: MappingFile) -> dict[str, str]:
+def waiting(file: base.MappingFile) -> dict[str, str]:
     """Return the first message that waits of each conversation, oldest conversation first."""
     listed = file.get(SECTION, default={})
     return {name: first for name in sorted(listed) if (first := _earliest(listed[name]))}
@@ -166,12 +162,12 @@ def _earliest(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def first_waiting(file: MappingFile, session_id: str) -> str | None:
+def first_waiting(file: base.MappingFile, session_id: str) -> str | None:
     """Return the id of the first message that waits, None if none does."""
     return _earliest(file.get(SECTION, session_id)) or None
 
 
-def waiting_messages(file: MappingFile, session: Session) -> tuple[Message, ...]:
+def waiting_messages(file: base.MappingFile, session: Session) -> tuple[Message, ...]:
     """Return the messages that wait, oldest first, without what people only passed on in them."""
     start = first_waiting(file, session.id)
     found = () if start is None else session.messages[_before(session, start) :]
@@ -195,7 +191,9 @@ def _before(session: Session, message_id: str) -> int:
     return ids.index(message_id) if message_id in ids else sum(id_ < message_id for id_ in ids)
 
 
-def plan_heard(file: MappingFile, session: Session, message_id: str, why: str) -> Change | None:
+def plan_heard(
+    file: base.MappingFile, session: Session, message_id: str, why: str
+) -> Change | None:
     """Plan to let a new message wait, behind the older ones that wait already."""
     if first_waiting(file, session.id) is not None:
         return None
@@ -203,7 +201,7 @@ def plan_heard(file: MappingFile, session: Session, message_id: str, why: str) -
 
 
 def plan_cursor_moved(
-    file: MappingFile,
+    file: base.MappingFile,
     session: Session,
     last: str,
     values: Mapping[str, Any],

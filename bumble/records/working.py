@@ -207,8 +207,7 @@ def shown_note(line: str) -> str:
 
 def without_notes(text: str) -> str:
     """Return what is left of the file's text without its notes, byte for byte."""
-    kept = [line for line in markdown.lines(text) if not line.startswith(NOTE_MARK)]
-    text = "".join(kept)
+    text = "".join([line for line in markdown.lines(text) if not line.startswith(NOTE_MARK)])
     return text if markdown.parse(text).body else ""  # where its companion lies is no text
 
 

@@ -21,7 +21,7 @@ from bumble.entity.config import Identity, Owner, Persona
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import UserError
 from bumble.records import automations, knowledge, reminders, skills, working
-from bumble.text import markdown, yaml_edit
+from bumble.text import yaml_edit
 from bumble.text.words import one_line, shorten
 
 T = TypeVar("T")
@@ -110,7 +110,7 @@ def _of_kind(path: str, text: str) -> Sequence[approvals.Rule]:
     if path == knowledge.PATH:
         return [of_section(one) for one in knowledge.parse(text).sections if one.locked]
     if place.parts[0] == skills.FOLDER:
-        return [of_skill(skills.of(markdown.parse(text), skills.SKILL.stem(place), path))]
+        return [of_skill(skills.SKILL.parse(text, skills.SKILL.named(place)))]
     if place.parts[0] == automations.FOLDER:
         automation = automations.AUTOMATION.parse(text, place.stem)
         return [of_automation(automation)] if automation.enabled else []

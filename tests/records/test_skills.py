@@ -108,4 +108,4 @@ def test_a_link_that_leads_out_of_the_folder_is_no_skill(tmp_path: Path) -> None
     (folder / "linked.md").symlink_to(outside / "secret.md")
     (folder / "deep").symlink_to(outside / "deep")
     (folder / "again.md").symlink_to(folder / "own.md")
-    assert [skill.slug for skill in skills.SKILL.readable(folder)] == ["again", "own"]
+    assert [skill.id for skill in skills.SKILL.readable(folder)] == ["again", "own"]

@@ -49,7 +49,8 @@ SKILLS = Shelf(
         (),
     ),
     data=lambda _, skill: {
-        **{key: getattr(skill, key) for key in ("name", "slug", "path", "description", "text")},
+        "slug": skill.id,
+        **{key: getattr(skill, key) for key in ("name", "path", "description", "text")},
         "provenance": skill.provenance.meta(),
     },
     keys=("name", "slug", "path", "description"),

@@ -187,9 +187,8 @@ class ForgettingDraft(Struct):
 
     def touches(self, view: RecordView) -> bool:
         """Whether something rests on what goes, or was for them too."""
-        listed = {*view.origin.audience, *view.people}
         return not self.gone.isdisjoint(view.sources) or (
-            self.person in listed and self.is_past(view.at)
+            self.person in {*view.origin.audience, *view.people} and self.is_past(view.at)
         )
 
     def scrub(self, text: str, *, near: bool, drops_named: bool = False) -> str:

@@ -419,8 +419,7 @@ def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[
         if any(map(entry.is_named, (person.id, *person.names))):
             back = found[person.id]
             back.names += person.names
-            since = back.until(entry) or entry.at
-            back.new = bool(person.first_met and person.first_met > since)
+            back.new = bool(person.first_met and person.first_met > (back.until(entry) or entry.at))
             back.returned |= not back.new
     of_ids = (kind for kind in kinds.KINDS if kind.prefix and kind is not kinds.SESSION)
     if any(kind.stem(path) in entry.ids for kind in of_ids for path in kind.paths(entity)):

@@ -40,8 +40,7 @@ def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
             goes = draft.is_own(view) or _is_named_for_them(draft, kind, view)
             document = None if goes else without_words(draft, kind, view)
             if document is None:
-                change = changes.delete(relative, view.document.text, "forget it")
-                draft.add(change, kind.plural)
+                draft.add(changes.delete(relative, view.document.text, "forget it"), kind.plural)
                 continue
             edit = base.plan_edit(relative, view.document, document, "forget a name")
             draft.add(edit, f"{kind.plural} with the name")
@@ -170,13 +169,11 @@ def forget_parts(draft: ForgettingDraft, kind: Kind) -> None:
         pieces, end = list[str](), 0
         for view in views:
             start = old.index(view.source, end)
-            part = "" if draft.is_own(view) else _strip_part(draft, view)
-            pieces += [old[end:start], part]
+            pieces += [old[end:start], "" if draft.is_own(view) else _strip_part(draft, view)]
             end = start + len(view.source)
         new = "".join((*pieces, old[end:]))
         if new != old:
-            relative = draft.entity.relative(path)
-            change = changes.write(relative, new, old, f"forget {kind.plural}")
+            change = changes.write(draft.entity.relative(path), new, old, f"forget {kind.plural}")
             draft.add(change, f"files of {kind.plural}")
 
 
@@ -282,8 +279,7 @@ def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
     """Take out what waits of their talks, and what is proposed for review and tells of them."""
     file = state.read(draft.entity.state)
     remove: list[list[str]] = []
-    waiting = state.waiting(file)
-    remove += [[state.SECTION, name] for name in waiting if name in draft.gone]
+    remove += [[state.SECTION, name] for name in state.waiting(file) if name in draft.gone]
     distilled = file.get("distill", default={})
     remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
     telling = [

@@ -310,7 +310,7 @@ def test_what_cannot_be_decided_is_named_with_the_reason(entity: Entity) -> None
     assert reasons["reminders/rem_1.md"] == forget.STILL_NAMED
     assert reasons["narrative.md"] == forget.NAMED_BEFORE
     assert reasons["sessions/ses_3/messages.jsonl"] == forget.STILL_NAMED
-    (sing,) = (one for one in skills.SKILL.readable(entity.skills) if one.slug == "sing")
+    (sing,) = (one for one in skills.SKILL.readable(entity.skills) if one.id == "sing")
     assert (sing.description, sing.provenance.audience) == ("For somebody", ("bo",))
     assert "somebody and I sang." in entity.narrative.read_text()
 
