@@ -12,8 +12,8 @@ from datetime import datetime
 from itertools import count
 from typing import Any, TypeVar
 
-from msgspec import Struct, structs
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from bumble.body import appraisal
 from bumble.entity import secrets
@@ -236,7 +236,7 @@ def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:
         new = (sifted(value, become) for value in part)
         return tuple(value for value in new if value is not None and value != ())  # type: ignore[return-value]
     if isinstance(part, Struct):
-        values = {name: sifted(value, become) for name, value in structs.asdict(part).items()}
+        values = {name: sifted(value, become) for name, value in asdict(part).items()}
         return type(part)(**values)
     return part
 

@@ -6,7 +6,7 @@ the files as they are. One file gets one change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -20,7 +20,7 @@ from bumble.body.config import EMOTIONS
 from bumble.entity import changes
 from bumble.errors import UserError
 from bumble.fallback import quotes, sayings
-from bumble.guard import corrections, verifier
+from bumble.guard import corrections
 from bumble.jobs import ask, episode, portrait, renaming
 from bumble.jobs.scene import Scene, StretchJob
 from bumble.recall import belief_strength
@@ -131,9 +131,8 @@ def _heard(
     shown: Scene, whole: ask.StretchAnswer, known: Sequence[str], drawn: Set[str]
 ) -> Iterator[HeardOf]:
     """Yield what was told of people, and what of it was told before."""
-    stands = _standing(shown)
     for seen in whole.people:
-        was = seen.was if stands(seen.person) else ""
+        was = seen.was if shown.stands(seen.person) else ""
         if seen.person not in drawn and (seen.note or was):
             new = tuple(each for each in seen.note if not portrait.is_told(each.text, known))
             gone = tuple(one.text for one in shown.told(seen.replaces))
@@ -169,14 +168,13 @@ def _provenance(
 
 def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
     """Yield what is to be known; an inference is believed, not known."""
-    stands = _standing(shown)
     for fact in whole.knowledge:
         known = (shown.known[label] for label in fact.replaces if label in shown.known)
         replaced = [each for each in known if not each.person]
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
-        title = titles.named(fact.title if stands(fact.title) else "", text) or shown.day
+        title = titles.named(fact.title if shown.stands(fact.title) else "", text) or shown.day
         if said:
             yield LearntFact(
                 replaced[0].title if replaced else title,
@@ -197,7 +195,6 @@ def _plan_facts(
             book, fact.title, shown.people, partial(_may_correct, shown, fact)
         )
         section = knowledge.find(book, title)
-        origin = _provenance(runtime, shown, fact.cited)
         try:
             change = knowledge.plan_set(
                 book,
@@ -205,7 +202,7 @@ def _plan_facts(
                 _with(shown, section.text, fact, memories) if section else fact.text,
                 f"know about {title}",
                 by_entity=True,
-                provenance=knowledge.joined(origin, section),
+                provenance=knowledge.joined(_provenance(runtime, shown, fact.cited), section),
             )
         except UserError as error:
             refused.append(f"not written: {title}: {str(error).splitlines()[0]}")
@@ -213,16 +210,11 @@ def _plan_facts(
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
     last = renaming.plan_knowledge(renamings, book) or last
-    return whole(before, last), tuple(refused)
-
-
-def whole(before: knowledge.Knowledge, last: changes.Change | None) -> changes.Change | None:
-    """Make one change of several to one file: the last, on what was read first."""
     if last is None or last.data is None:
-        return None
-    keeps = before.source is not None
-    first = changes.write(last.path, last.data.decode(), before.source, last.why)
-    return changes.Change(first.path, first.why, first.data, first.read, keeps=keeps)
+        return None, tuple(refused)
+    # one change of several to one file: the last, on what was read first
+    change = changes.write(last.path, last.data.decode(), before.source, last.why)
+    return replace(change, keeps=before.source is not None), tuple(refused)
 
 
 def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:
@@ -322,20 +314,14 @@ def _felt(
         assessment = appraisal.parse(dict(whole.appraisal))
     except ValueError:
         return None
-    stands = _standing(shown)
     imprint = assessment.imprint
-    if imprint is not None and not stands(imprint.trigger):
+    if imprint is not None and not shown.stands(imprint.trigger):
         imprint = replace(imprint, trigger="")
-    felt = assessment.felt if stands(assessment.felt) else ""
+    felt = assessment.felt if shown.stands(assessment.felt) else ""
     # affects are shown to everybody: what somebody said must not become one
     theirs = {word for message in said for word in stop_words.words(message.text)} - set(EMOTIONS)
     named = tuple(name for name in assessment.affects if not theirs & set(name.split("-")))
     return said[-1], replace(assessment, felt=felt, imprint=imprint, affects=named)
-
-
-def _standing(shown: Scene) -> Callable[[str], bool]:
-    """Return what tells whether a line names nothing that nobody gave."""
-    return lambda line: verifier.check_prose(line, shown.sources).verdict != "mend"
 
 
 # the episode
@@ -398,7 +384,7 @@ def telling(
         return episodes.Telling(f"# {given}\n\n{lines}"), sayings.MARK
     told = ask.joined(whole.narrative)
     of_facts = [one.title for one in whole.knowledge if one.sentences]
-    sound = filter(_standing(shown), filter(None, of_facts))
+    sound = filter(shown.stands, filter(None, of_facts))
     title = next(filter(None, (titles.named(one, told) for one in (given, *sound))), "")
     reflection = _fitting(whole.reflection, episodes.REFLECTION_MAX_CHARS)
     return episodes.Telling(f"# {title}\n\n{told}" if title else told, reflection), ""
@@ -522,7 +508,7 @@ def _portraits(
             continue
         whole_text = ask.joined_lines(likeness.portrait, "\n")
         text = text if len(text) * 2 > len(whole_text) else whole_text
-        scored = portrait.read_scores(likeness.scores, _standing(shown))
+        scored = portrait.read_scores(likeness.scores, shown.stands)
         yield (
             person,
             portrait.judged(runtime, person, "rewrite", text, scored, allow_shrink=allow_shrink),

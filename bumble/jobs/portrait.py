@@ -115,14 +115,13 @@ def _traced(
 
 def with_owners(text: str, person: relationships.Relationship) -> str:
     """Put the lines that a person wrote back on top of a portrait that was written without them."""
-    present = set(map(relationships.line_key, relationships.text_lines(text)))
     own = "".join(  # headings and blank lines among them
         line
         for line in markdown.lines(person.text)
         if not line.strip() or not person.origin_of(line).by
     )
     keys = set(map(relationships.line_key, relationships.text_lines(own)))
-    if keys <= present:
+    if keys <= set(map(relationships.line_key, relationships.text_lines(text))):
         return text
     rest = [line for line in text.split("\n") if relationships.line_key(line) not in keys]
     return "\n".join([_GAPS.sub("\n\n", own).strip(), *rest])
@@ -161,9 +160,8 @@ def loss(old: str, new: str, names: Sequence[str] = ()) -> float:
     """
     if not old:
         return 0.0
-    shrunk = max(0.0, 1 - len(new) / len(old))
     facts, lost = _facts(old, (), names), _facts(old, (new,), names)
-    return max(shrunk, len(lost) / len(facts) if len(lost) > 1 else 0.0)
+    return max(0.0, 1 - len(new) / len(old), len(lost) / len(facts) if len(lost) > 1 else 0.0)
 
 
 def _facts(text: str, but: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -289,11 +287,9 @@ def judged(
     return PortraitUpdate(mode, text, True, "", dropped, scored if derives else None, unread)
 
 
-def is_edited(
-    before: relationships.Relationship | None, now: relationships.Relationship | None
-) -> bool:
-    """Whether somebody changed the portrait since it was given to the model."""
-    return (before.text if before else "") != (now.text if now else "")
+def is_edited(before: relationships.Relationship, now: relationships.Relationship | None) -> bool:
+    """Whether somebody changed the portrait, or took it away, since it was given to the model."""
+    return now is None or before.text != now.text
 
 
 def plan(
@@ -314,8 +310,8 @@ def plan(
         at: When it was drawn.
         count: How many talks it has taken in; None: all there are.
     """
-    person, record = given.person, people.find_person(runtime, given.person.id)
-    now = record or person
+    person = given.person
+    now = people.find_person(runtime, person.id) or person
     origin = base.Provenance(
         by=by,
         model=runtime.model.name if update.good else person.provenance.model,
@@ -350,11 +346,7 @@ def plan(
         if now.source.meta.get("scores"):
             values["previous_health"] = people.health(now.scores)
     change = relationships.plan_update(now, f"see {person.name} as it is now", **values)
-    if change is None:
-        return None
-    if record is None:
-        return Change(change.path, change.why, change.data)
-    return replace(change, keeps=bool(record.text) and "text" in values)
+    return replace(change, keeps=bool(now.text) and "text" in values) if change else None
 
 
 def told(person: relationships.Relationship, update: PortraitUpdate) -> Iterator[str]:
@@ -364,8 +356,7 @@ def told(person: relationships.Relationship, update: PortraitUpdate) -> Iterator
     elif update.text == person.text:
         yield f"{person.name}: nothing new"
     else:
-        verb = VERBS[update.mode]
-        yield f"{person.name}: portrait {verb}, {words.extent(update.text)}"
+        yield f"{person.name}: portrait {VERBS[update.mode]}, {words.extent(update.text)}"
     if update.dropped:
         yield f"  left out, for want of evidence: {len(update.dropped)}"
         yield from (f"  - {sentence}" for sentence in update.dropped)
@@ -490,9 +481,8 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
 
 def _read(runtime: Runtime, person: relationships.Relationship) -> PortraitMaterial:
     """Choose what the review reads: notes, then episodes, and what was said in the room left."""
-    config = runtime.config.memory.relational
     waiting = notes(person)[:NOTES]
-    left = config.deep_review_max_tokens - tokens.estimate(person.text)
+    left = runtime.config.memory.relational.deep_review_max_tokens - tokens.estimate(person.text)
     left -= tokens.estimate(_noted(waiting))
     chosen_episodes = _episodes(runtime, person, int(left * EPISODE_SHARE))
     left -= sum(tokens.estimate(_text_of(episode)) for episode in chosen_episodes)
@@ -569,8 +559,7 @@ def schema() -> dict[str, Any]:
 def _plan(runtime: Runtime, reading: PortraitMaterial, update: PortraitUpdate) -> JobPlan:
     """Write the portrait, unless somebody has edited it meanwhile."""
     person = reading.person
-    now = people.find_person(runtime, person.id)
-    if now is None or is_edited(person, now):
+    if is_edited(person, people.find_person(runtime, person.id)):
         edited = f"{person.name}: the portrait was edited meanwhile; it stays as it is"
         return JobPlan((), (edited,))
     # not the count of now: a talk in between is yet to be looked at

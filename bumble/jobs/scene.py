@@ -19,7 +19,7 @@ from bumble.body import appraisal, ebb
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
-from bumble.guard.verifier import ClaimSources, Said
+from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
 from bumble.recall import belief_strength
@@ -139,6 +139,10 @@ class Scene(Struct, frozen=True, dict=True):
         names = (self.entity, *self.names.values())
         return ClaimSources(tuple(said), tuple(known), names, self.zone, self.entity)
 
+    def stands(self, line: str) -> bool:
+        """Whether a line names nothing that nobody gave."""
+        return check_prose(line, self.sources).verdict != "mend"
+
     def _said(self, label: str, number: int) -> Said:
         message = self.messages[number - 1]
         return Said(label, message.at, self.speaker(message), message.text)
@@ -147,14 +151,13 @@ class Scene(Struct, frozen=True, dict=True):
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
     nobody: dict[str, str] = {}
-    called = runtime.read_or(lambda: people.called(runtime), nobody)
     runtime.memory.sync()
     said = [message.text for message in messages if message.role == "user"]
     query = tokens.cut("\n".join(said), QUERY_TOKENS)
     return Scene(
         session,
         tuple(messages),
-        called,
+        runtime.read_or(lambda: people.called(runtime), nobody),
         runtime.identity.name,
         runtime.zone,
         names_of(runtime, session, messages),

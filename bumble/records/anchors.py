@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar
 from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base, fields
-from bumble.records.fields import LATER, Key, told, unit
+from bumble.records import base
+from bumble.records.fields import LATER, Key, counted, greater, told, unit
 from bumble.records.kind import Record, RecordKind
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
@@ -42,10 +42,10 @@ class Anchor(Record, frozen=True, kw_only=True):
     levels: Annotated[Mapping[str, float], Key("hormones", read=_levels)]  # in [0, 1], by name
     at: Annotated[datetime, LATER]  # when it was made
     # in [0, 1], when it was made
-    strength: Annotated[float, Key(read=unit(1.0), merge=fields.greater)]
-    recalled: Annotated[
-        int, Key(merge=fields.counted, said=told(": recalled {0} -> {1} times"))
-    ] = 0  # how often
+    strength: Annotated[float, Key(read=unit(1.0), merge=greater)]
+    recalled: Annotated[int, Key(merge=counted, said=told(": recalled {0} -> {1} times"))] = (
+        0  # how often
+    )
     last_recalled: Annotated[datetime | None, LATER] = None
     # when it was last made or recalled without being asked for
     stirred: Annotated[datetime | None, LATER] = None

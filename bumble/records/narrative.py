@@ -14,7 +14,6 @@ from typing import Annotated
 
 from bumble import patterns
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.records import base, episodes
 from bumble.records.fields import BODY, Key
 from bumble.records.kind import Record, RecordKind, Told, changed_lines
@@ -100,7 +99,7 @@ def plan_tell(
     why: str,
     *,
     fingerprint: str = "",
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to replace the story; fields of the file that we don't know stay.
 
     Args:

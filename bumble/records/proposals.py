@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 
 from bumble.entity.changes import Change
-from bumble.records import base, fields
-from bumble.records.fields import Key, Rule, later, one_of, told
+from bumble.records import base
+from bumble.records.fields import Key, Rule, later, one_of, read_struct, told, write_struct
 from bumble.records.kind import Record, RecordKind, unite
 
 PREFIX = "evo"
@@ -43,7 +43,7 @@ def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
             raise ValueError(f"`{key}` should be {most} at most, not {len(listed)}")
         if not all(isinstance(value, Mapping) for value in listed):
             raise ValueError(f"`{key}` should be a list of mappings")
-        items = (fields.read_struct(Item, value) for value in listed)
+        items = (read_struct(Item, value) for value in listed)
         return tuple(item for item in items if item.text.strip())
 
     return read
@@ -128,7 +128,7 @@ def new(
     Raises:
         ValueError: If there are too many of a sort, or one goes too far.
     """
-    listed = {name: list(map(fields.write_struct, changes)) for name, changes in items.items()}
+    listed = {name: list(map(write_struct, changes)) for name, changes in items.items()}
     values = {"at": at, "status": OPEN, "interactions": interactions, **listed}
     return PROPOSAL.new(proposal_id, f"```diff\n{diff.rstrip()}\n```", provenance, **values)
 

@@ -13,14 +13,12 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
-from bumble.records import base, jsonl, sessions
+from bumble.records import base, fields, jsonl, sessions
 from bumble.records.kind import Kind, RecordView, Told, whole_view
 from bumble.text import markdown, moments
 from bumble.text.printable import whole
@@ -31,13 +29,9 @@ REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
 MAX_TRANSCRIPT_BYTES = 64_000_000
 
 
-class SessionInfo(Struct, frozen=True):
+class SessionInfo(sessions.SessionHead, frozen=True, kw_only=True):
     """What a listing shows of a session."""
 
-    id: str
-    at: datetime  # when it began
-    by: str  # id of the person it was begun with
-    present: tuple[str, ...]  # ids of the others who hear it
     last_at: datetime  # when the last thing was said, or the conversation ended
     ended: bool
     size_bytes: int
@@ -60,18 +54,15 @@ def read_info(file: Path) -> SessionInfo:
     """
     try:
         with disk.reading(file) as stream:
-            head = stream.readline()
+            first = whole(json.loads(stream.readline().removeprefix(b"\xef\xbb\xbf")))
             size = stream.seek(0, 2)
             stream.seek(max(0, size - TAIL_BYTES))
             tail = stream.read()
-        first = whole(json.loads(head.removeprefix(b"\xef\xbb\xbf")))
         if not isinstance(first, dict) or first.get("type") != "session":
             raise ValueError("the first line should be the session's own")
-        at = base.field(first, "at", datetime)
+        head = fields.read_struct(sessions.SessionHead, {**first, "id": file.parent.name})
         last = _last(tail) or _last(disk.read(file)) or first
-        last_at = base.field(last, "at", datetime, at)
-        by = base.field(first, "by", str, "")
-        present = base.texts(first, "with")
+        last_at = base.field(last, "at", datetime, head.at)
         origin = sessions.imported(first)
         if origin is not None:  # where it lies now may stand far in front of what was added
             moved = _moved(tail) or (_moved(disk.read(file)) if size > TAIL_BYTES else None)
@@ -83,9 +74,18 @@ def read_info(file: Path) -> SessionInfo:
     except (ValueError, RecursionError) as error:
         raise RecordInvalidError(file, str(error), 1) from error
     ended = last.get("type") == "end"
-    last_id = str(last.get("after" if ended else "id", ""))
     return SessionInfo(
-        file.parent.name, at, by, present, last_at, ended, size, origin, last_id, after, waits
+        id=head.id,
+        at=head.at,
+        by=head.by,
+        present=head.present,
+        last_at=last_at,
+        ended=ended,
+        size_bytes=size,
+        imported=origin,
+        last=str(last.get("after" if ended else "id", "")),
+        after=after,
+        waits=waits,
     )
 
 
@@ -239,14 +239,16 @@ def find(folder: Path, session_id: str) -> sessions.Session:
     return load(folder / session_id / sessions.FILE)
 
 
-def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, Change]:
+def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, changes.Change]:
     """Plan to keep an original that is too long for a prompt.
 
     Returns:
         Its SHA-256, whose first REFERENCE_CHARS a marker names, and the change.
     """
     digest = disk.sha256(data)
-    return digest, Change(f"{sessions.FOLDER}/{session_id}/blobs/{digest}", why, data, by_hash=True)
+    return digest, changes.Change(
+        f"{sessions.FOLDER}/{session_id}/blobs/{digest}", why, data, by_hash=True
+    )
 
 
 def reference(text: str) -> str:
@@ -294,7 +296,7 @@ def plan_handover(
     at: datetime,
     origin: base.Provenance,
     why: str,
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to write the brief that a session leaves for the next."""
     path = f"{sessions.FOLDER}/{session_id}/{HANDOVER}"
     values = {"at": base.stamp(at)} | origin.meta()

@@ -209,20 +209,15 @@ LINES: Mapping[str, type[Record]] = {  # by the type of a line
 }
 
 
-class Session(Struct, frozen=True):
-    """One conversation."""
+class Session(SessionHead, frozen=True, kw_only=True):
+    """One conversation; `extra` has further fields of its first line."""
 
-    id: str  # `ses_<ULID>`, the folder's name
-    at: datetime  # when it began
-    by: str  # id of the person it was begun with
-    present: tuple[str, ...]  # ids of the others who hear it from the beginning to the end
     messages: tuple[Message, ...]  # each behind the one it follows
     appraisals: Mapping[str, Appraised]  # by the id of the message, the last of each
     notices: Mapping[str, Notice]  # likewise
     compactions: tuple[Compaction, ...]  # as they were made, those taken back left out
     ended: datetime | None  # when it was ended; None while it goes on
     torn_line: int | None  # a last line that a crash or a copy cut off; it is not read
-    extra: Mapping[str, Any]  # further fields of the first line
     source: str  # the text of the file
     distilled: str = ""  # id of the last message that was learnt from, of an imported one
 

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity import changes, companions
-from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.fields import JOINED
@@ -136,14 +135,14 @@ def is_called(topic: TopicFile, name: str) -> bool:
     return slug_of(name) in map(slug_of, (topic.name, *topic.words))
 
 
-def plan_called(topic: TopicFile, more: Sequence[str], why: str) -> Change | None:
+def plan_called(topic: TopicFile, more: Sequence[str], why: str) -> changes.Change | None:
     """Plan to keep further words that people say for a topic."""
     said = tuple(word for word in dict.fromkeys((*topic.words, *more)) if word != topic.name)
     document = base.with_values(topic.source, {"words": list(said) or None})
     return base.plan_edit(TOPIC.path(topic.id), topic.source, document, why)
 
 
-def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> Change | None:
+def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> changes.Change | None:
     """Plan to put a topic's new catalysts into its file; fields that we don't know stay."""
     if old is None:
         return changes.write(TOPIC.path(drawn.id), drawn.source.text, None, why)

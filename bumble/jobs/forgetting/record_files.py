@@ -25,7 +25,6 @@ from bumble.records import (
     working,
 )
 from bumble.records.kind import Kind, RecordView
-from bumble.records.provenance import BY_FORM
 from bumble.runtime import audiences, review_queue
 from bumble.text import markdown
 
@@ -245,7 +244,7 @@ def _without_lines(
         if messages and messages <= draft.gone:
             continue
         new = draft.scrub(line, near=not draft.gone.isdisjoint(sources))
-        if mark.by.endswith(BY_FORM) and new != line:
+        if mark.by.endswith(provenance.BY_FORM) and new != line:
             continue  # a link: what it leads to has another name now
         if new.strip():
             rows.append(new)
