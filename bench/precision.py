@@ -79,7 +79,7 @@ def write(entity: Entity, life: Mapping[str, Any], person: str) -> dict[str, str
         ]
     for n, (day, text, *_) in reversed(list(enumerate(life["beliefs"]))):
         at = _at(day)
-        ids[f"b{n}"] = base.new_id(beliefs.PREFIX, at, rng)
+        ids[f"b{n}"] = base.new_id(beliefs.BELIEF.prefix, at, rng)
         later = tuple(ids[f"b{m}"] for m, each in enumerate(life["beliefs"]) if each[2:] == [n])
         belief = beliefs.new(
             ids[f"b{n}"], text, "world_fact", 0.5 if later else 0.9, at, contradicts=later

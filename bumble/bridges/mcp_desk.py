@@ -262,7 +262,7 @@ class Desk(Struct, frozen=True):
         due = self._moment(at)
         runtime = self.runtime
         reminder = reminders.new(
-            base.new_id(reminders.PREFIX, self.now(), runtime.rng),
+            base.new_id(reminders.REMINDER.prefix, self.now(), runtime.rng),
             due,
             text.strip(),
             person=self.reader.id,

@@ -361,7 +361,7 @@ def _planned(
             new = {"at": due, "repeat": repeat} if repeat else {"at": due}
             return reminders.REMINDER.plan_edit(before, new, "remind them then")
         reminder = reminders.new(
-            base.new_id(reminders.PREFIX, at, runtime.rng),
+            base.new_id(reminders.REMINDER.prefix, at, runtime.rng),
             due,
             what,
             repeat=repeat,

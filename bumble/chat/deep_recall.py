@@ -180,7 +180,7 @@ def plan(runtime: Runtime, result: deep.Recollection, readers: Sequence[str]) ->
         "owner" if set(readers) <= {people.owner_id(runtime.entity, runtime.identity)} else "person"
     )
     origin = base.Provenance(by="deep-recall", trust=trust, audience=audience)
-    question_id = base.new_id(questions.PREFIX, at, runtime.rng)
+    question_id = base.new_id(questions.QUESTION.prefix, at, runtime.rng)
     return questions.QUESTION.plan_new(
         questions.new(question_id, at, result.question, origin), "nothing in memory answers it"
     )

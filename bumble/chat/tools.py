@@ -255,7 +255,7 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
         raise ValueError(f"{at:%Y-%m-%d %H:%M} is over; it is {context.at:%Y-%m-%d %H:%M} now")
     said = (each.speaker for each in reversed(context.session.messages) if each.role == "user")
     reminder = reminders.new(
-        base.new_id(reminders.PREFIX, context.at, runtime.rng),
+        base.new_id(reminders.REMINDER.prefix, context.at, runtime.rng),
         at,
         text,
         person=next(said, people.owner_id(runtime.entity, runtime.identity)),

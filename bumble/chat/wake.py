@@ -461,7 +461,7 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> Res
     except RefusedError as error:
         return Result(f"failed: {error}", failed=True)
     made = reminders.new(
-        base.new_id(reminders.PREFIX, at, runtime.rng),
+        base.new_id(reminders.REMINDER.prefix, at, runtime.rng),
         at,
         text,
         person=wake.person,

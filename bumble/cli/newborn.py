@@ -221,7 +221,7 @@ def _source(
 def _episode(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     message, origin = _source(entry, talks, "remember")
     made = episodes.new(
-        base.stable_id(episodes.PREFIX, message.at, "demo"),
+        base.stable_id(episodes.EPISODE.prefix, message.at, "demo"),
         message.at,
         entry["weight"],
         entry["text"],
@@ -233,7 +233,7 @@ def _episode(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> 
 
 def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     message, origin = _source(entry, talks, "distill")
-    belief_id = base.stable_id(beliefs.PREFIX, message.at, entry["text"])
+    belief_id = base.stable_id(beliefs.BELIEF.prefix, message.at, entry["text"])
     made = beliefs.new(
         belief_id, entry["text"], entry["kind"], entry["sure"], message.at, provenance=origin
     )
@@ -275,7 +275,7 @@ def _entry(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> ch
 
 def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     at = _at(opened, entry)
-    dream_id = base.stable_id(dreams.PREFIX, at, "demo")
+    dream_id = base.stable_id(dreams.DREAM.prefix, at, "demo")
     told = (dream_id, at, (), (entry["text"],), "")
     made = dreams.new(*told, title=entry["title"], provenance=base.Provenance(by="dream"))
     return dreams.DREAM.plan_new(made, "dream")

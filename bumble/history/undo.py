@@ -25,7 +25,10 @@ from bumble.records import automations, jsonl, reminders, sessions, state
 from bumble.records.session_files import HANDOVER
 
 UNDO = "undo"
-NOTED_IN = {"remind": reminders.FOLDER, "automation": automations.FOLDER}  # that it was done
+NOTED_IN = {
+    "remind": reminders.REMINDER.folder,
+    "automation": automations.AUTOMATION.folder,
+}  # that it was done
 NEVER_LAST = ("", "chat", "handover", "new", "person forget", UNDO)  # what `--last` passes over
 ARCHIVED = "import"  # makes conversations that were had elsewhere
 SETTLED = Waiting()

@@ -54,9 +54,9 @@ class ConsolidationPart(Struct, frozen=True):
 
 
 class ConsolidationStep(Struct, frozen=True):
-    """One job of a part; without a part, the entry that all was done."""
+    """One job of a part."""
 
-    part: ConsolidationPart | None
+    part: ConsolidationPart
     job: Any
 
     @property
@@ -123,20 +123,18 @@ def check(
         new = [each for each in due_steps if not each.marks or not dealt.issuperset(each.marks)]
         steps += new[: part.most]
     news = "new memories" if now != last_fingerprint else "nothing new"
-    urgent = [step for step in steps if step.part and step.part.alone]
+    urgent = [step for step in steps if step.part.alone]
     if urgent:
         news += f", {len(urgent)} to do"
     changed = Condition(
         "changed", news, "something new or to do", now != last_fingerprint or bool(urgent) or force
     )
-    noted = ConsolidationStep(None, ConsolidationNote(at, count, now))
+    noted = ConsolidationStep(NOTED, ConsolidationNote(at, count, now))
     return Due((waited, changed), (*steps, noted))
 
 
 def run(runtime: Runtime, step: ConsolidationStep) -> JobResult:
     """Do one step; what a model can't do now waits until the next time."""
-    if step.part is None:
-        return _note(runtime, step.job)
     try:
         outcome = step.part.run(runtime, step.job)
     except NO_ANSWER as error:
@@ -211,11 +209,14 @@ def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
         return (state.plan_write(file, {SECTION: values}, "looked through memory"),)
 
     return JobResult(
-        title="consolidate: looked through memory",
+        title="looked through memory",
         plan=plan,
         lines=("Looked through memory.",),
-        data={"part": "note", "count": note.count + 1},
+        data={"count": note.count + 1},
     )
+
+
+NOTED = ConsolidationPart("note", lambda _: Due((), ()), _note)  # the entry that all was done
 
 
 # what follows from time alone
@@ -236,13 +237,13 @@ def _tidying(
 
 def _fading(runtime: Runtime) -> Iterator[changes.Change]:
     """Plan to mark what has faded, and what a person has since given more weight."""
-    folder, at = runtime.entity.episodes, runtime.now()
-    for episode in episodes.EPISODE.readable(folder):
+    entity, at = runtime.entity, runtime.now()
+    for episode in episodes.EPISODE.readable(entity.episodes):
         is_faint = significance_now(runtime, episode, at) < DORMANT_BELOW
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):
             continue
         why = FADED if is_faint else MATTERS
-        change = episodes.plan_dormant(folder, episode, dormant=is_faint, why=why, faded=True)
+        change = episodes.plan_dormant(entity, episode, dormant=is_faint, why=why)
         if change is not None:
             yield change
 

@@ -360,7 +360,7 @@ def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, protoco
 def _can_be_dreamt(episode: Episode) -> bool:
     origin = episode.provenance
     dreamt = origin.by == EVENT or any(
-        source.startswith(f"{dreams.PREFIX}_") for source in origin.sources
+        source.startswith(f"{dreams.DREAM.prefix}_") for source in origin.sources
     )
     return not dreamt and not episode.dormant and not provenance.is_untrusted(origin.trust)
 
@@ -610,7 +610,7 @@ def _night(
     sources = ClaimSources(known=tuple(told), names=known_names)
     return Night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
-        belief_id=base.new_id(beliefs.PREFIX, job.at, rng),
+        belief_id=base.new_id(beliefs.BELIEF.prefix, job.at, rng),
         seed=seed,
         title=BETWEEN.join(filter(None, {titles.heading(one.text): one for one in met[:2]}))
         if (not dreamt.title or not sources.bear(dreamt.title))

@@ -178,7 +178,7 @@ def id_of(job: StretchJob) -> str:
     """Return the id of the episode that a segment becomes: the same in every process."""
     first = job.messages[0]
     chance = random.Random(f"{job.session_id} {first.id}")
-    return base.new_id(episodes.PREFIX, max(first.at, EPOCH), chance)
+    return base.new_id(episodes.EPISODE.prefix, max(first.at, EPOCH), chance)
 
 
 def significance_now(runtime: Runtime, episode: episodes.Episode, at: datetime) -> float:

@@ -89,7 +89,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
         trust=base.lowest_trust(("entity", job.sources.trust)),
         audience=job.sources.audience,
     )
-    proposal_id = base.new_id(proposals.PREFIX, job.at, runtime.rng)
+    proposal_id = base.new_id(proposals.PROPOSAL.prefix, job.at, runtime.rng)
     proposal = proposals.new(proposal_id, job.at, job.interactions, items, diff, provenance=origin)
     return JobResult(
         title=f"evolve: proposes {words.one_line(proposal.items[0].text)}",

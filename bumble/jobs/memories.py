@@ -336,7 +336,7 @@ def _episode(
     at: datetime,
 ) -> tuple[episodes.Episode | None, str]:
     """Make the episode of a stretch; None, with the reason, where it matters too little."""
-    if episodes.locate(runtime.entity.episodes, episode.id_of(job)):
+    if episodes.EPISODE.locate(runtime.entity, episode.id_of(job)):
         return None, "it is remembered already"
     whole, is_quoted = draft.answer, draft.wording is not None
     if is_quoted and not whole.narrative:
@@ -467,7 +467,7 @@ def _claim(
     is_correction = category == belief_strength.CORRECTION
     told = "conversation" if shown.session.imported is None else "observation"
     return belief_strength.Claim(
-        id=base.new_id(held.PREFIX, at, runtime.rng),
+        id=base.new_id(held.BELIEF.prefix, at, runtime.rng),
         text=sentence.text,
         category=category,
         confidence=INFERRED if sentence.inference else (CORRECTED if is_correction else SAID),
@@ -563,7 +563,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             runtime, shown.session, message, assessment, ended, memories.at, memories.model
         )
     planned += _plan_pages(runtime, shown, memories, touched)
-    if memories.episode and not episodes.locate(runtime.entity.episodes, memories.episode.id):
+    if memories.episode and not episodes.EPISODE.locate(runtime.entity, memories.episode.id):
         why = f"remember a conversation of {shown.session.id}"
         planned.append(episodes.EPISODE.plan_new(memories.episode, why))
     return JobPlan(planned, (*refused, *late))

@@ -285,7 +285,8 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     grounds = job.sources.grounds(runtime, before)
     parts, refused = _supported(answer, grounds)
     if refused:
-        slots["refused"] = prompts.listed("refused", map(_line_of, refused))
+        shown = (f"{one.part}: {one.text} ({secrets.redacted(one.why)})" for one in refused)
+        slots["refused"] = prompts.listed("refused", shown)
         names = dict.fromkeys(one.part for one in refused)
         with suppress(*NO_ANSWER):
             again = asked(slots, schema(list(labels), names))
@@ -343,10 +344,6 @@ def _supported(answer: Mapping[str, Any], grounds: ClaimSources) -> tuple[Parts,
             if one not in sound
         ]
     return parts, refused
-
-
-def _line_of(refused: Refused) -> str:
-    return f"{refused.part}: {refused.text} ({secrets.redacted(refused.why)})"
 
 
 def _plain(text: str) -> str:

@@ -16,13 +16,13 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bumble.body import appraisal, ebb
+from bumble.body.soma import is_open
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
-from bumble.recall import belief_strength
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.provenance import is_untrusted
@@ -203,7 +203,7 @@ def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[
     near = [
         there[hit.id]
         for hit in hits
-        if hit.id in there and belief_strength.may_meet(readers, there[hit.id])
+        if hit.id in there and is_open(there[hit.id].audience, readers)
     ]
     return {f"b{n}": belief for n, belief in enumerate(near[:NEAR_BELIEFS], 1)}
 

@@ -242,8 +242,8 @@ def _followed(runtime: Runtime, text: str, readers: Sequence[str]) -> str:
     """Return a brief with what its links lead to: the end of each episode, as it stands now."""
 
     def told(link: re.Match[str]) -> str:
-        file = episodes.locate(runtime.entity.episodes, link[1])
-        episode = base.load(file, episodes.EPISODE.parse) if file else None
+        files = episodes.EPISODE.locate(runtime.entity, link[1])
+        episode = base.load(files[0], episodes.EPISODE.parse) if files else None
         if episode is None or not base.may_read(episode.audience, readers):
             return ""
         story = episode.telling.narrative

@@ -15,6 +15,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from bumble.body.soma import is_open
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, beliefs
@@ -224,17 +225,12 @@ def repeats(claim: Claim, belief: beliefs.Belief) -> bool:
     return (
         belief.category == claim.category
         and disk.same_name(_bare(belief.text)) == disk.same_name(_bare(claim.text))
-        and may_meet(claim.provenance.audience, belief)
+        and is_open(belief.audience, claim.provenance.audience)
     )
 
 
 def _bare(text: str) -> str:
     return one_line(text).rstrip(".!")
-
-
-def may_meet(people: Sequence[str], belief: beliefs.Belief) -> bool:
-    """Whether all of some people may know of a belief; nobody named: everyone has to."""
-    return not belief.audience or (bool(people) and set(people) <= set(belief.audience))
 
 
 def same_people(claim: base.Provenance, held: base.Provenance) -> bool:

@@ -378,7 +378,7 @@ def _with_faded(
 
 def _put_to_sleep(entity: Entity, hit: Hit) -> bool:
     try:
-        return hit.kind == "episode" and not episodes.find(entity.episodes, hit.id).faded
+        return hit.kind == "episode" and not episodes.find(entity, hit.id).faded
     except UserError:  # gone or broken since it was indexed
         return True
 

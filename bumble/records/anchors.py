@@ -14,11 +14,10 @@ from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.fields import LATER, Key, counted, greater, told, unit
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text.markdown import Document
 from bumble.text.words import one_line
 
-FOLDER = "anchors"
 DECIMALS = 4  # of a stored level
 
 
@@ -30,11 +29,13 @@ def _levels(meta: Mapping[str, Any], key: str) -> dict[str, float]:
 class Anchor(Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
-    HEADLINE: ClassVar[str] = 'anchor "{0.label}"'
-    QUOTED: ClassVar[str] = "description"
-    CALLED: ClassVar[str] = 'anchor "{1.label}"'
-    RETOLD: ClassVar[str] = 'anchor "{1.label}" says'
-    WORDS: ClassVar[str] = "description"
+    LOG: ClassVar[LogWords] = LogWords(
+        headline='anchor "{0.label}"',
+        quoted="description",
+        changed='anchor "{1.label}"',
+        retold='anchor "{1.label}" says',
+        words="description",
+    )
     OF_NEWER: ClassVar[Mapping[str, str]] = {"hormones": "at"}
 
     label: str
@@ -72,7 +73,7 @@ ANCHOR = RecordKind(
     singular="anchor",
     plural="anchors",
     key="anchors",
-    patterns=(f"{FOLDER}/*.yaml",),
+    patterns=("anchors/*.yaml",),
     record=Anchor,
     forgetting="file",
     merging="bumble",

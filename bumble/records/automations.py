@@ -13,18 +13,16 @@ from typing import Annotated, Any, ClassVar
 from bumble.entity.changes import Change
 from bumble.records.base import Provenance
 from bumble.records.fields import BODY, LATER
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 
 MOST = 50  # of one entity
-PREFIX = "aut"
-FOLDER = "automations"
 
 
 class Automation(Record, frozen=True, kw_only=True):
     """One thing to do, again and again."""
 
     UNSAID: ClassVar[str] = "there is nothing to do below the front matter"
-    HEADLINE: ClassVar[str] = "automation {0.id}, {0.schedule}"
+    LOG: ClassVar[LogWords] = LogWords(headline="automation {0.id}, {0.schedule}")
     WHEN: ClassVar[str] = "last"
     SCHEDULE: ClassVar[str] = "schedule"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"failures": "last"}
@@ -43,11 +41,11 @@ AUTOMATION = RecordKind(
     singular="automation",
     plural="automations",
     key="automations",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("automations/*.md",),
     record=Automation,
     forgetting="file",
     merging="bumble",
-    prefix=PREFIX,
+    prefix="aut",
     counted=True,
 )
 

@@ -296,13 +296,10 @@ def _matching(folder: str, pattern: str, top: str) -> Iterator[str]:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             is_meant = fnmatchcase(entry.name, pattern) and disk.is_text(entry.name)
-            if is_meant and not (entry.is_symlink() and not _is_below(entry.path, top)):
+            if is_meant and (
+                not entry.is_symlink() or Path(os.path.realpath(entry.path)).is_relative_to(top)
+            ):
                 yield entry.path
-
-
-def _is_below(link: str, top: str) -> bool:
-    place = os.path.realpath(link)
-    return place == top or place.startswith(top + os.sep)
 
 
 def read_text(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str = "strict") -> str:

@@ -12,12 +12,10 @@ from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
 from bumble.records import base, fields
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text.markdown import Document
 from bumble.text.words import shorten
 
-PREFIX = "bel"
-FOLDER = "beliefs"
 DREAM_INSIGHT, WORLD_FACT = "dream_insight", "world_fact"
 CATEGORIES = ("preference", "correction", WORLD_FACT, "self_insight", DREAM_INSIGHT)
 ORIGINS = ("conversation", "observation", "inference", "dream")  # a dream's is `dream:<id>`
@@ -53,9 +51,11 @@ class Belief(Record, frozen=True, kw_only=True):
     """One claim."""
 
     UNSAID: ClassVar[str] = "there is no claim below the front matter"
-    HEADLINE: ClassVar[str] = "belief {0.id} ({0.category}, {0.confidence:.2f})"
-    CALLED: ClassVar[str] = "belief {0.id} {0.called}"
-    RETOLD: ClassVar[str] = "belief {0.id} says"
+    LOG: ClassVar[LogWords] = LogWords(
+        headline="belief {0.id} ({0.category}, {0.confidence:.2f})",
+        changed="belief {0.id} {0.called}",
+        retold="belief {0.id} says",
+    )
     WHEN: ClassVar[str] = "formed"
     FOUND: ClassVar[str] = "evidence"
 
@@ -169,11 +169,11 @@ BELIEF = RecordKind(
     singular="belief",
     plural="beliefs",
     key="beliefs",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("beliefs/*.md",),
     record=Belief,
     forgetting="file",
     merging="bumble",
-    prefix=PREFIX,
+    prefix="bel",
     passages="belief",
     unasked=True,
     claims=True,

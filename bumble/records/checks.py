@@ -12,12 +12,11 @@ from typing import Annotated, Any, ClassVar
 from bumble import patterns
 from bumble.records import base
 from bumble.records.fields import Key, Meta
-from bumble.records.kind import Record, RecordKind, Told, changed_lines
+from bumble.records.kind import LogWords, Record, RecordKind, Told, changed_lines
 from bumble.records.relationships import person_id
 from bumble.text.markdown import Document
 from bumble.text.words import folded
 
-FOLDER = "checks"
 RECALL, PROMPT, ANSWER = "recall", "prompt", "answer"
 PLACES = (RECALL, PROMPT, ANSWER)  # what a check may look at
 WITHOUT_MODEL = (RECALL, PROMPT)
@@ -45,8 +44,7 @@ def _texts(meta: Meta, name: str) -> tuple[str, ...]:
 class Check(Record, frozen=True, kw_only=True):
     """One question, and what is expected of it."""
 
-    HEADLINE: ClassVar[str] = "check {0.id}: {0.ask}"
-    QUOTED: ClassVar[str] = ""
+    LOG: ClassVar[LogWords] = LogWords(headline="check {0.id}: {0.ask}", quoted="")
 
     ask: str
     person: Annotated[str, Key("as")] = ""  # who asks, by id or name; empty: the owner
@@ -117,7 +115,7 @@ CHECK = RecordKind(
     singular="check",
     plural="checks",
     key="checks",
-    patterns=(f"{FOLDER}/*.yaml",),
+    patterns=("checks/*.yaml",),
     record=Check,
     forgetting="file",
     people_keys=("as", "audience"),

@@ -16,12 +16,10 @@ from typing import Annotated, Any, ClassVar
 from bumble import patterns
 from bumble.records import base
 from bumble.records.fields import Key
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text import markdown, titles
 
-PREFIX = "drm"
-FOLDER = "dreams"
-_LINK = patterns.compile(rf"(\*?)\[([^\[\]]*)\]\({FOLDER}/[^()\s]+\)\1")
+_LINK = patterns.compile(r"(\*?)\[([^\[\]]*)\]\(dreams/[^()\s]+\)\1")
 _ITEM = "- "
 
 
@@ -41,7 +39,7 @@ def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
 class Dream(Record, frozen=True, kw_only=True):
     """One dream."""
 
-    HEADLINE: ClassVar[str] = "dream {0.id}, {0.at:%Y-%m-%d %H:%M}"
+    LOG: ClassVar[LogWords] = LogWords(headline="dream {0.id}, {0.at:%Y-%m-%d %H:%M}")
     FOUND: ClassVar[str] = "pairs"
 
     at: datetime
@@ -83,11 +81,11 @@ DREAM = RecordKind(
     singular="dream",
     plural="dreams",
     key="dreams",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("dreams/*.md",),
     record=Dream,
     forgetting="file",
     merging="bumble",
-    prefix=PREFIX,
+    prefix="drm",
     own_words=True,
     passages="dream",
     retells=True,
@@ -105,13 +103,13 @@ def link(dream: Dream) -> str:
 
 def new_id(folder: Path, at: datetime, rng: random.Random) -> str:
     """Make the id of a dream, behind those of all that are there, whatever the clocks said."""
-    made = base.new_id(PREFIX, at, rng)
+    made = base.new_id(DREAM.prefix, at, rng)
     stems = map(DREAM.stem, reversed(DREAM.files(folder)))
     newest = next((stem for stem in stems if base.time_of(stem)), "")
     last_at = base.time_of(newest)
     if last_at is None or made > newest:
         return made
-    return base.new_id(PREFIX, last_at + timedelta(milliseconds=1), rng)
+    return base.new_id(DREAM.prefix, last_at + timedelta(milliseconds=1), rng)
 
 
 def new(

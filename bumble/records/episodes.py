@@ -9,22 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
 from bumble.body.affects import Imprint as Imprint
 from bumble.entity.changes import Change
+from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.fields import BODY, JOINED, Key, joined, turned, unit
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text import markdown, titles
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
-PREFIX = "ep"
-FOLDER = "episodes"
 UNKNOWN = 0.5  # how much it mattered, where nothing says so
 EXCERPT = "excerpt"  # the value of `summary_source` where it is quotes alone
 
@@ -60,8 +58,7 @@ def _imprints(meta: Mapping[str, Any], key: str) -> tuple[Imprint, ...]:
 class Episode(Record, frozen=True, kw_only=True):
     """One remembered event."""
 
-    CALLED: ClassVar[str] = "episode {0.id}"
-    RETOLD: ClassVar[str] = "episode {0.id} told anew"
+    LOG: ClassVar[LogWords] = LogWords(changed="episode {0.id}", retold="episode {0.id} told anew")
 
     at: datetime  # when it began; timezone-aware
     significance: Annotated[float, Key(read=unit(UNKNOWN))]  # when it happened, in [0, 1]
@@ -129,11 +126,11 @@ EPISODE = RecordKind(
     singular="episode",
     plural="episodes",
     key="episodes",
-    patterns=(f"{FOLDER}/*/*/*.md",),
+    patterns=("episodes/*/*/*.md",),
     record=Episode,
     forgetting="file",
     merging="bumble",
-    prefix=PREFIX,
+    prefix="ep",
     people_keys=("people", "audience"),
     text_keys=("imprints", "tags"),
     own_words=True,
@@ -184,43 +181,26 @@ def new(
     )
 
 
-def locate(folder: Path, episode_id: str) -> Path | None:
-    """Return the file of an episode, wherever below the folder a person has put it."""
-    if not base.is_id(episode_id):
-        return None
-    paths = base.paths(folder, f"*/*/*{episode_id}.md")
-    return next((path for path in paths if EPISODE.stem(path) == episode_id), None)
-
-
-def find(folder: Path, episode_id: str) -> Episode:
-    """Read one episode.
+def find(entity: Entity, episode_id: str) -> Episode:
+    """Read one episode, wherever below its folder a person has put it.
 
     Raises:
         RecordMissingError: If there is none of that id.
     """
-    file = locate(folder, episode_id)
-    if file is None:
-        known = map(EPISODE.stem, EPISODE.files(folder))
+    files = EPISODE.locate(entity, episode_id)
+    if not files:
+        known = map(EPISODE.stem, EPISODE.paths(entity))
         raise RecordMissingError("episode", episode_id, base.nearest(episode_id, known))
-    return EPISODE.load(file)
+    return EPISODE.load(files[0])
 
 
-def plan_dormant(
-    folder: Path, episode: Episode, *, dormant: bool, why: str, faded: bool = False
-) -> Change | None:
-    """Plan to take an episode out of recall, or back in.
+def plan_dormant(entity: Entity, episode: Episode, *, dormant: bool, why: str) -> Change | None:
+    """Plan to take an episode that has faded out of recall, or back in when it matters more.
 
-    Args:
-        folder: Of the episodes.
-        episode: As it was read.
-        dormant: Out, or back in.
-        why: For the change set.
-        faded: It goes because it faded, so that it may come back when it matters more; what a
-            person has put to sleep stays asleep.
+    What a person has put to sleep has no mark of that, and stays asleep.
     """
-    mark = episode.significance if dormant and faded else None
-    values = {"dormant": True if dormant else None, "faded": mark}
-    document = base.with_values(episode.source, values)
-    file = locate(folder, episode.id)
-    path = f"{FOLDER}/{file.relative_to(folder).as_posix()}" if file else EPISODE.place(episode)
+    mark = episode.significance if dormant else None
+    document = base.with_values(episode.source, {"dormant": dormant or None, "faded": mark})
+    files = EPISODE.locate(entity, episode.id)
+    path = entity.relative(files[0]) if files else EPISODE.place(episode)
     return base.plan_edit(path, episode.source, document, why)

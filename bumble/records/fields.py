@@ -103,17 +103,8 @@ def nested(rules: Mapping[str, Rule], otherwise: Rule = plain) -> Rule:
     return rule
 
 
-def later(base: Any, current: Any, incoming: Any) -> Any:
-    """Take the later of two times."""
-    return _by_time(current, incoming, max)
-
-
-def earlier(base: Any, current: Any, incoming: Any) -> Any:
-    """Take the earlier of two times."""
-    return _by_time(current, incoming, min)
-
-
-def _by_time(current: Any, incoming: Any, choose: Callable[..., Any]) -> Any:
+def by_time(base: Any, current: Any, incoming: Any, *, choose: Callable[..., Any]) -> Any:
+    """Take the time that is chosen of two, the later or the earlier one."""
     if _is_none(current) or _is_none(incoming):
         return incoming if _is_none(current) else current
     at = [moment(current), moment(incoming)]
@@ -122,6 +113,9 @@ def _by_time(current: Any, incoming: Any, choose: Callable[..., Any]) -> Any:
     if at[0] == at[1]:  # one moment, written with two offsets
         return max(current, incoming, key=str)
     return current if choose(at) == at[0] else incoming
+
+
+later, earlier = partial(by_time, choose=max), partial(by_time, choose=min)
 
 
 def greater(base: Any, current: Any, incoming: Any) -> Any:
@@ -167,10 +161,9 @@ def moved(base: Any, current: Any, incoming: Any) -> Any:
 
 def joined(base: Any, current: Any, incoming: Any) -> Any:
     """Join two lists: what one side took out is out, what either added is in."""
-    lists = [side if isinstance(side, list) else [] for side in (base, current, incoming)]
-    if current is ABSENT and incoming is ABSENT:
-        return ABSENT
-    before, in_current, in_incoming = lists
+    before, in_current, in_incoming = (
+        side if isinstance(side, list) else [] for side in (base, current, incoming)
+    )
     shared = [element for element in before if element in in_current and element in in_incoming]
     added = [element for element in (*in_current, *in_incoming) if element not in before]
     if in_current == before or in_incoming == before:  # one side alone: its order stands
@@ -327,8 +320,9 @@ class Field(Struct, frozen=True):
 
 def unit(default: float | None = None) -> Callable[[Meta, str], float]:
     """Read a number in [0, 1]; without a default it must be there."""
-    given = () if default is None else (default,)
-    return lambda meta, key: base.unit(meta, key, *given)
+    return lambda meta, key: (
+        base.unit(meta, key) if default is None else base.unit(meta, key, default)
+    )
 
 
 def one_of(names: Sequence[str], *default: str) -> Callable[[Meta, str], str]:
@@ -348,15 +342,13 @@ def _field(info: structs.FieldInfo) -> Field:
     how = how if how.name else structs.replace(how, name=info.name)
     kind = next((one for one in get_args(wanted) if one is not type(None)), wanted)
     given = () if info.default is NODEFAULT else (info.default,)
-    name, own = how.name, how.read
-    read: Callable[[Meta], Any]
-    if own is not None:
-        read = lambda meta: own(meta, name)  # noqa: E731
-    elif get_origin(wanted) is tuple:
-        read = lambda meta: base.texts(meta, name)  # noqa: E731
-    else:
-        read = lambda meta: base.field(meta, name, kind, *given)  # noqa: E731
-    return Field(info.name, how, read, kind is datetime and not how.ahead, info.default)
+    read: Callable[[Meta, str], Any] = how.read or (
+        base.texts
+        if get_origin(wanted) is tuple
+        else lambda meta, key: base.field(meta, key, kind, *given)
+    )
+    is_past = kind is datetime and not how.ahead
+    return Field(info.name, how, lambda meta: read(meta, how.name), is_past, info.default)
 
 
 def write_struct(value: Struct) -> dict[str, Any]:

@@ -68,18 +68,24 @@ def unite(*lists: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
 
 
+class LogWords(Struct, frozen=True, kw_only=True):
+    """What a log says of a record, `{0}`; of one that changed `{0}` is what it was, `{1}` it is."""
+
+    headline: str = "{0.id}"  # what it calls one that came or went
+    added: str = "new"  # before that of one that came
+    gone: str = "gone:"  # and of one that went
+    quoted: str = "told"  # the attribute that it quotes of a new one; empty: none
+    changed: str = "{0.id}"  # what it calls one that changed
+    retold: str = ""  # what it says of new words; empty: it shows none
+    words: str = "text"  # the attribute that has these
+
+
 class Record(Struct, frozen=True, kw_only=True):
     """A record that has a file of its own."""
 
     FOUND: ClassVar[str] = "from"  # the key that says what it rests on
     SCHEDULE: ClassVar[str] = ""  # the field that is a cron expression
-    ADDED: ClassVar[str] = "new"  # what a log says of one that came
-    GONE: ClassVar[str] = "gone:"  # and of one that went
-    HEADLINE: ClassVar[str] = "{0.id}"  # and what it calls it
-    CALLED: ClassVar[str] = "{0.id}"  # one that changed
-    RETOLD: ClassVar[str] = ""  # what it says of new words; empty: it shows none
-    WORDS: ClassVar[str] = "text"  # the attribute that has these
-    QUOTED: ClassVar[str] = "told"  # the attribute that it quotes of a new one; empty: none
+    LOG: ClassVar[LogWords] = LogWords()
     UNSAID: ClassVar[str] = ""  # what is wrong with one that has no text; empty: nothing
     FILED_AS: ClassVar[str] = ""  # the attribute that its file is named for, before its id
     WHEN: ClassVar[str] = "at"  # the attribute that says when it was written, said or lived
@@ -158,22 +164,22 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def headline(self) -> str:
         """What a log calls it, behind "new" or "gone:"."""
-        return self.HEADLINE.format(self)
+        return self.LOG.headline.format(self)
 
     @property
     def quoted(self) -> str:
         """What a log quotes of a new one."""
-        return str(getattr(self, self.QUOTED, ""))
+        return str(getattr(self, self.LOG.quoted, ""))
 
     def changes_since(self, old: Any) -> Told:
         """Yield what a log says of its change, field by field."""
-        head = self.CALLED.format(old, self)
+        head = self.LOG.changed.format(old, self)
         for one in fields.declared(type(self)):
             was, now = getattr(old, one.name), getattr(self, one.name)
             yield from (f"{head}{line}" for line in (one.how.said(was, now) if was != now else ()))
-        if self.RETOLD:
-            was, now = getattr(old, self.WORDS), getattr(self, self.WORDS)
-            yield from told_anew(self.RETOLD.format(old, self), was, now)
+        if self.LOG.retold:
+            was, now = (getattr(one, self.LOG.words) for one in (old, self))
+            yield from told_anew(self.LOG.retold.format(old, self), was, now)
 
     def view(self) -> RecordView:
         """Show it in the fields that all kinds share."""
@@ -400,7 +406,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         if old is not None and new is not None:
             yield from new.changes_since(old)
         elif (one := new or old) is not None:
-            yield f"{one.ADDED if old is None else one.GONE} {one.headline}"
+            yield f"{one.LOG.added if old is None else one.LOG.gone} {one.headline}"
             yield from quoted(one.quoted)
 
     def path(self, stem: str) -> str:

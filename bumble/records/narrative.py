@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bumble import patterns
+from bumble.body.soma import is_open
 from bumble.entity import changes
 from bumble.records import base, episodes
 from bumble.records.fields import BODY, Key
@@ -83,12 +84,7 @@ def told_to(story: Narrative | None, readers: Collection[str]) -> str:
         story: As it was read.
         readers: Ids of all who meet it.
     """
-    if story is None:
-        return ""
-    audience = story.provenance.audience
-    if audience and not (readers and set(readers) <= set(audience)):
-        return ""
-    return uncited(story.text)
+    return uncited(story.text) if story and is_open(story.audience, readers) else ""
 
 
 def plan_tell(

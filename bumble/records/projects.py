@@ -13,11 +13,10 @@ from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, joined, listed, one_of, told
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text import markdown
 from bumble.text.words import one_line
 
-FOLDER = "projects"
 ACTIVE, PAUSED, DONE = "active", "paused", "done"
 STATUSES = (ACTIVE, PAUSED, DONE)
 
@@ -33,11 +32,13 @@ def _further(base: Any, current: Any, incoming: Any) -> Any:
 class Project(Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
-    HEADLINE: ClassVar[str] = "project {0.title} ({0.status})"
-    QUOTED: ClassVar[str] = "why"
-    CALLED: ClassVar[str] = "project {1.title}"
-    RETOLD: ClassVar[str] = "project {1.title}: why"
-    WORDS: ClassVar[str] = "why"
+    LOG: ClassVar[LogWords] = LogWords(
+        headline="project {0.title} ({0.status})",
+        quoted="why",
+        changed="project {1.title}",
+        retold="project {1.title}: why",
+        words="why",
+    )
 
     title: str
     status: Annotated[
@@ -70,7 +71,7 @@ PROJECT = RecordKind(
     singular="project",
     plural="projects",
     key="projects",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("projects/*.md",),
     record=Project,
     forgetting="file",
     merging="bumble",

@@ -15,10 +15,8 @@ from msgspec import Struct
 from bumble.entity.changes import Change
 from bumble.records import base
 from bumble.records.fields import Key, Rule, later, one_of, read_struct, told, write_struct
-from bumble.records.kind import Record, RecordKind, unite
+from bumble.records.kind import LogWords, Record, RecordKind, unite
 
-PREFIX = "evo"
-FOLDER = "evolution"
 OPEN, APPLIED, REJECTED = "open", "applied", "rejected"
 STATUSES = (OPEN, APPLIED, REJECTED)
 MOST_TRAITS, MOST_BEHAVIOURS, MOST_TOPICS = 4, 2, 4
@@ -52,8 +50,7 @@ def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
 class Proposal(Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
-    HEADLINE: ClassVar[str] = "proposal {0.id}"
-    CALLED: ClassVar[str] = HEADLINE
+    LOG: ClassVar[LogWords] = LogWords(headline="proposal {0.id}", changed="proposal {0.id}")
     OF_NEWER: ClassVar[Mapping[str, str]] = {"status": "decided"}
 
     at: datetime
@@ -94,11 +91,11 @@ PROPOSAL = RecordKind(
     singular="proposal",
     plural="proposals",
     key="proposals",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("evolution/*.md",),
     record=Proposal,
     forgetting="file",
     merging="bumble",
-    prefix=PREFIX,
+    prefix="evo",
     text_keys=("traits", "behaviours", "curiosity"),
     own_words=True,
     explained=True,

@@ -11,20 +11,15 @@ from typing import Annotated, ClassVar
 
 from bumble.records.base import Provenance
 from bumble.records.fields import BODY
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text.words import folded, one_line
-
-PREFIX = "qst"
-FOLDER = "questions"
 
 
 class OpenQuestion(Record, frozen=True, kw_only=True):
     """One question that memory had no answer to."""
 
     UNSAID: ClassVar[str] = "there is no question below the front matter"
-    HEADLINE: ClassVar[str] = "question {0.id}"
-    ADDED: ClassVar[str] = "open"
-    GONE: ClassVar[str] = "answered"
+    LOG: ClassVar[LogWords] = LogWords(headline="question {0.id}", added="open", gone="answered")
 
     at: datetime  # when it was looked for
     text: Annotated[str, BODY]
@@ -40,10 +35,10 @@ QUESTION = RecordKind(
     singular="open question",
     plural="open questions",
     key="questions",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("questions/*.md",),
     record=OpenQuestion,
     forgetting="file",
-    prefix=PREFIX,
+    prefix="qst",
     explained=True,
     counted=True,
 )

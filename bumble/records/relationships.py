@@ -26,13 +26,12 @@ from bumble.entity.changes import Change
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields
-from bumble.records.kind import Record, RecordKind, RecordView
+from bumble.records.kind import LogWords, Record, RecordKind, RecordView
 from bumble.records.provenance import BY_FORM
 from bumble.text import markdown, words
 from bumble.text.schema import LANGUAGE_CODE
 from bumble.text.yaml_edit import Row
 
-FOLDER = "relationships"
 line_key = companions.key_of  # what a line is marked by
 ITEM = "- "  # before a link to what was lived with somebody
 MOST_LINKS = 12  # of them, the newest
@@ -131,9 +130,11 @@ def _noted(was: Sequence[PendingNote], now: Sequence[PendingNote]) -> list[str]:
 class Relationship(Record, frozen=True, kw_only=True):
     """One person."""
 
-    HEADLINE: ClassVar[str] = "person {0.name} ({0.id})"
-    CALLED: ClassVar[str] = "{1.name}"
-    RETOLD: ClassVar[str] = "{1.name}: portrait"
+    LOG: ClassVar[LogWords] = LogWords(
+        headline="person {0.name} ({0.id})",
+        changed="{1.name}",
+        retold="{1.name}: portrait",
+    )
     WHEN: ClassVar[str] = "last_reflection"
     BY_REFLECTION: ClassVar[
         Mapping[str, fields.Rule]
@@ -283,7 +284,7 @@ PERSON = RecordKind(
     singular="person",
     plural="people",
     key="people",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("relationships/*.md",),
     record=Relationship,
     forgetting="portrait",
     merging="bumble",

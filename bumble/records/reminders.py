@@ -18,8 +18,6 @@ from bumble.records.base import Provenance
 from bumble.records.kind import Record, RecordKind
 from bumble.text import moments
 
-PREFIX = "rem"
-FOLDER = "reminders"
 JOURNAL, SESSION, COMMAND = "journal", "session", "command"
 DELIVERIES = (JOURNAL, SESSION, COMMAND)
 MORNING = 9  # the hour of a reminder for which none was named
@@ -103,11 +101,11 @@ REMINDER = RecordKind(
     singular="reminder",
     plural="reminders",
     key="reminders",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("reminders/*.md",),
     record=Reminder,
     forgetting="file",
     merging="bumble",
-    prefix=PREFIX,
+    prefix="rem",
     people_keys=("for", "audience"),
     counted=True,
 )

@@ -19,11 +19,10 @@ from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.fields import BODY
-from bumble.records.kind import Record, RecordKind
+from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text import markdown, stop_words
 from bumble.text.words import one_line
 
-FOLDER = "skills"
 FOLDER_FILE = "SKILL.md"
 K1, B = 1.2, 0.75  # BM25's saturation and length normalisation, as its authors advise
 NAME_WEIGHT, DESCRIPTION_WEIGHT = (
@@ -35,8 +34,7 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 class Skill(Record, frozen=True, kw_only=True):
     """One skill; its id is the file's stem, or its folder's name."""
 
-    HEADLINE: ClassVar[str] = "skill {0.name}: {0.description}"
-    QUOTED: ClassVar[str] = ""
+    LOG: ClassVar[LogWords] = LogWords(headline="skill {0.name}: {0.description}", quoted="")
 
     name: str
     description: str
@@ -60,7 +58,7 @@ SKILL = RecordKind(
     singular="skill",
     plural="skills",
     key="skills",
-    patterns=(f"{FOLDER}/*.md", f"{FOLDER}/*/{FOLDER_FILE}"),
+    patterns=("skills/*.md", f"skills/*/{FOLDER_FILE}"),
     record=Skill,
     forgetting="file",
     text_keys=("name", "description"),
@@ -107,7 +105,7 @@ def plan_set(
     origin = (provenance or base.Provenance(audience=few)).meta()
     if there is None:
         document = markdown.render({"name": name, "description": description} | origin, text)
-        return changes.write(f"{FOLDER}/{disk.file_name(name)}.md", document.text, None, why)
+        return changes.write(f"skills/{disk.file_name(name)}.md", document.text, None, why)
     if there.text == markdown.trimmed(text) and there.description == description:
         return None
     if not overwrite:

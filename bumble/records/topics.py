@@ -20,11 +20,10 @@ from bumble.entity import changes, companions
 from bumble.files import disk
 from bumble.records import base
 from bumble.records.fields import JOINED
-from bumble.records.kind import Record, RecordKind, unite
+from bumble.records.kind import LogWords, Record, RecordKind, unite
 from bumble.text import words
 from bumble.text.markdown import Document
 
-FOLDER = "topics"
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
 _LINE = patterns.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
 _OWN = (*base.ORIGIN_KEYS, "fingerprint", "words", "summary_source", "lines")
@@ -41,7 +40,7 @@ class Catalyst(Struct, frozen=True):
 class TopicFile(Record, frozen=True, kw_only=True):
     """The catalysts of one topic."""
 
-    HEADLINE: ClassVar[str] = "topic {0.name}"
+    LOG: ClassVar[LogWords] = LogWords(headline="topic {0.name}")
 
     name: str
     at: datetime | None = None  # when they were drawn; None: a person wrote the file
@@ -82,7 +81,7 @@ TOPIC = RecordKind(
     singular="topic",
     plural="topics",
     key="topics",
-    patterns=(f"{FOLDER}/*.md",),
+    patterns=("topics/*.md",),
     record=TopicFile,
     forgetting="file",
     merging="bumble",

@@ -24,6 +24,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.body.soma import is_open
 from bumble.entity import changes
 from bumble.errors import UsageError
 from bumble.records import base, provenance
@@ -124,10 +125,7 @@ def shown(source: str, readers: Collection[str]) -> str:
             rows.pop()
         if row.startswith(NOTE_MARK):
             origin = origin_of_note(row)
-            open_to_all = not origin.audience or (
-                set(readers) and base.may_read(origin.audience, readers)
-            )
-            if provenance.is_untrusted(origin.trust) or not open_to_all:
+            if provenance.is_untrusted(origin.trust) or not is_open(origin.audience, readers):
                 continue
             row = shown_note(row)
         if row.strip():

@@ -109,12 +109,12 @@ def _of_kind(path: str, text: str) -> Sequence[approvals.Rule]:
         return settings.rules(yaml_edit.parse_mapping(text))
     if path == knowledge.PATH:
         return [of_section(one) for one in knowledge.parse(text).sections if one.locked]
-    if place.parts[0] == skills.FOLDER:
+    if place.parts[0] == skills.SKILL.folder:
         return [of_skill(skills.SKILL.parse(text, skills.SKILL.named(place)))]
-    if place.parts[0] == automations.FOLDER:
+    if place.parts[0] == automations.AUTOMATION.folder:
         automation = automations.AUTOMATION.parse(text, place.stem)
         return [of_automation(automation)] if automation.enabled else []
-    if place.parts[0] == reminders.FOLDER:
+    if place.parts[0] == reminders.REMINDER.folder:
         reminder = reminders.REMINDER.parse(text, place.stem)
         return [of_reminder(reminder)] if reminder.command else []
     return ()

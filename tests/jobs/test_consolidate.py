@@ -110,13 +110,12 @@ def test_what_has_faded_sleeps_and_only_its_own_lines_change(ada: Entity) -> Non
     changed = {name for name in after if after[name] != before[name]}
     names = ("episodes/2026/05/ep_20.md", "sources/episodes/2026/05/ep_20.yaml")
     assert changed == {*names, "state.yaml"}
-    episode = episodes.find(ada.episodes, "ep_20")
+    episode = episodes.find(ada, "ep_20")
     assert (episode.dormant, episode.significance) == (True, 0.06)
 
 
 def edit(entity: Entity, episode_id: str, old: str, new: str) -> None:
-    file = episodes.locate(entity.episodes, episode_id)
-    assert file is not None
+    (file,) = episodes.EPISODE.locate(entity, episode_id)
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
 
@@ -127,8 +126,8 @@ def test_a_memory_that_a_person_gives_weight_again_comes_back(ada: Entity) -> No
     edit(ada, "ep_20", "people:", "significance: 0.9\npeople:")
     done = once(ada, NIGHT + INTERVAL)
     assert done[0].title == "consolidate: 1 memory came back"
-    assert not episodes.find(ada.episodes, "ep_20").dormant
-    assert "faded" not in episodes.find(ada.episodes, "ep_20").source.text
+    assert not episodes.find(ada, "ep_20").dormant
+    assert "faded" not in episodes.find(ada, "ep_20").source.text
     assert once(ada, NIGHT + 2 * INTERVAL) == []
 
 

@@ -201,9 +201,7 @@ def test_memories_of_two_people_never_meet_in_one_dream(tmp_path: Path) -> None:
     for evening in range(6):
         night(entity, NIGHT + timedelta(days=evening))
     for found in dreams.DREAM.readable(entity.dreams):
-        people = {
-            episodes.find(entity.episodes, one).audience for pair in found.pairs for one in pair
-        }
+        people = {episodes.find(entity, one).audience for pair in found.pairs for one in pair}
         assert people == {found.provenance.audience}
 
 
@@ -255,7 +253,7 @@ def test_the_prompt_holds_pairs_body_and_name(ada: Entity) -> None:
     assert "Fell asleep" in text
     for pair in outcome.data["pairs"]:
         for one in pair:
-            assert episodes.find(ada.episodes, one).text in text
+            assert episodes.find(ada, one).text in text
     assert "May 2026)" in text
 
 
@@ -380,7 +378,7 @@ def _reset(root: Path, before: dict[str, bytes]) -> None:
 
 def test_the_last_dream_is_the_one_made_last_whatever_the_clocks_said(ada: Entity) -> None:
     ahead = NIGHT.replace(year=2036)
-    wrong = dreams.new(base.new_id(dreams.PREFIX, ahead, random.Random(1)), ahead, (), (), "")
+    wrong = dreams.new(base.new_id(dreams.DREAM.prefix, ahead, random.Random(1)), ahead, (), (), "")
     living.write(ada, dreams.DREAM.plan_new(wrong, ""))
     assert night(ada).data["id"] > wrong.id
     assert [one.at.year for one in dreams.DREAM.readable(ada.dreams)] == [2036, NIGHT.year]

@@ -74,8 +74,7 @@ def test_a_brief_links_to_what_was_remembered_and_says_what_that_does_not(folder
 
 def test_a_brief_tells_what_was_put_right_since_and_nothing_that_is_gone(folder: Entity) -> None:
     runtime, _ = brief(folder)
-    file = episodes.locate(folder.episodes, "ep_1")
-    assert file is not None
+    (file,) = episodes.EPISODE.locate(folder, "ep_1")
     file.write_text(file.read_text().replace("the loudspeaker.", "the loudspeaker from Faro."))
     told = handover.brief(runtime, begun(RELATED))
     assert told is not None and "Sam told me of the loudspeaker from Faro." in told.text

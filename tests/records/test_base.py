@@ -7,6 +7,7 @@ import pytest
 
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
+from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.records import base, beliefs, dreams, episodes, narrative, state
 from bumble.records.base import Provenance
@@ -52,14 +53,14 @@ def test_an_episode_lies_where_its_time_says_and_is_found_where_a_person_put_it(
     assert (folder / "2026" / "05" / "ep_1.md").is_file()
     (folder / "2025" / "01").mkdir(parents=True)
     (folder / "2026" / "05" / "ep_1.md").rename(folder / "2025" / "01" / "ep_1.md")
-    moved = episodes.find(folder, "ep_1")
-    asleep = episodes.plan_dormant(folder, moved, dormant=True, why="asked")
+    moved = episodes.find(Entity(tmp_path), "ep_1")
+    asleep = episodes.plan_dormant(Entity(tmp_path), moved, dormant=True, why="asked")
     assert asleep is not None and asleep.path == "episodes/2025/01/ep_1.md"
     changes.apply(tmp_path, ChangeSet("x", (asleep,)))
-    assert episodes.find(folder, "ep_1").dormant
+    assert episodes.find(Entity(tmp_path), "ep_1").dormant
     for name in ("ep_2", "../../x", "*", ""):
         with pytest.raises(RecordMissingError):
-            episodes.find(folder, name)
+            episodes.find(Entity(tmp_path), name)
 
 
 def test_a_file_is_named_for_what_it_tells_and_found_by_its_id(tmp_path: Path) -> None:
@@ -68,10 +69,10 @@ def test_a_file_is_named_for_what_it_tells_and_found_by_its_id(tmp_path: Path) -
     changes.apply(tmp_path, ChangeSet("x", (episodes.EPISODE.plan_new(one, "x"),)))
     (file,) = folder.glob("2026/05/*.md")
     assert file.name == f"{AT:%d}-maras-left-hand-łódź-{record_id}.md"
-    assert episodes.find(folder, record_id).stem == file.stem
+    assert episodes.find(Entity(tmp_path), record_id).stem == file.stem
     renamed = file.rename(file.with_name(f"her-hand-{record_id}.md"))
-    again = episodes.find(folder, record_id)
-    asleep = episodes.plan_dormant(folder, again, dormant=True, why="asked")
+    again = episodes.find(Entity(tmp_path), record_id)
+    asleep = episodes.plan_dormant(Entity(tmp_path), again, dormant=True, why="asked")
     assert asleep is not None and asleep.path.endswith(renamed.name)
     assert base.file_stem("word " * 40, record_id).count("word-") == 11
     told = "Whatever stands in the way of the hens was only waiting to be taken off its hinges"
@@ -83,13 +84,13 @@ def test_a_file_is_named_for_what_it_tells_and_found_by_its_id(tmp_path: Path) -
 
 def test_a_dormant_episode_wakes_to_the_bytes_it_had(tmp_path: Path) -> None:
     one = episodes.new("ep_1", AT, 0.5, "text")
-    asleep = episodes.plan_dormant(tmp_path, one, dormant=True, why="faded")
+    asleep = episodes.plan_dormant(Entity(tmp_path), one, dormant=True, why="faded")
     assert asleep is not None and asleep.data is not None
     record = episodes.EPISODE.parse(asleep.data.decode(), "ep_1")
     assert record.dormant
-    awake = episodes.plan_dormant(tmp_path, record, dormant=False, why="asked")
+    awake = episodes.plan_dormant(Entity(tmp_path), record, dormant=False, why="asked")
     assert awake is not None and awake.data == one.source.text.encode()
-    assert episodes.plan_dormant(tmp_path, one, dormant=False, why="asked") is None
+    assert episodes.plan_dormant(Entity(tmp_path), one, dormant=False, why="asked") is None
 
 
 def test_a_belief_is_never_quite_certain_and_lists_its_evidence_once() -> None:

@@ -160,7 +160,7 @@ CASES = {
         EPISODE.source.text,
         episodes.EPISODE.parse,
         lambda one: one.source.text,
-        lambda one: episodes.plan_dormant(Path("episodes"), one, dormant=True, why="faded"),
+        lambda one: episodes.plan_dormant(Entity(Path("ada")), one, dormant=True, why="faded"),
         r"dormant:",
         "---\nat: 2026-05-24T03:12:47Z\nsignificance: 7\n---\n\nx\n",
         3,

@@ -384,7 +384,7 @@ def add(
         )
     with writing.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
         automation = automations.new(
-            base.new_id(automations.PREFIX, at, opened.shell.rng),
+            base.new_id(automations.AUTOMATION.prefix, at, opened.shell.rng),
             when,
             text,
             at,

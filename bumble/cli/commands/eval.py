@@ -397,7 +397,7 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Writt
     for item in (one for kind in kinds.KINDS if kind.claims for one in library.items(kind)):
         # what came to mind in a dream nobody has to have said
         if item.origin.model and not any(
-            one.startswith(f"{dreams.PREFIX}_") for one in item.sources
+            one.startswith(f"{dreams.DREAM.prefix}_") for one in item.sources
         ):
             said = tuple(_said(library, item))
             sources = verifier.ClaimSources(said, names=tuple(names), zone=zone)

@@ -155,7 +155,7 @@ def add(
     moment = moment.astimezone(opened.zone)
     who = tuple(dict.fromkeys(people.speaking(opened, name).id for name in person or ()))
     with writing.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
-        episode_id = base.new_id(episodes.PREFIX, max(moment, EPOCH), opened.shell.rng)
+        episode_id = base.new_id(episodes.EPISODE.prefix, max(moment, EPOCH), opened.shell.rng)
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
         change = episodes.EPISODE.plan_new(episode, output.shorten(draft, 50))
@@ -284,7 +284,7 @@ def add_belief(
     with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same = _same(opened, claim, category)
         belief = same or beliefs.new(
-            base.new_id(beliefs.PREFIX, opened.now, opened.shell.rng),
+            base.new_id(beliefs.BELIEF.prefix, opened.now, opened.shell.rng),
             *(claim, category, confidence, opened.now),
             evidence=rests_on,
             origin=source,

@@ -341,7 +341,7 @@ def add_reminder(
     with writing.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
-                base.new_id(reminders.PREFIX, made_at, opened.shell.rng),
+                base.new_id(reminders.REMINDER.prefix, made_at, opened.shell.rng),
                 due,
                 draft,
                 repeat=cron or "",

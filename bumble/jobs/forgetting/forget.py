@@ -111,16 +111,11 @@ def _judge(
         ONLY_THEIRS: any(
             set(view.origin.audience) == {draft.person} and not draft.is_own(view) for view in views
         ),
-        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{_named(path)}-",
+        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{kinds.SKILL.stem(path)}-",
     }
     reason = next((text for text, holds in reasons.items() if holds), None)
     if reason:
         yield Undecided(relative, kind, reason)
-
-
-def _named(path: Path) -> str:
-    """Return what a file, or the folder of a skill, is named."""
-    return path.parent.name if path.name == kinds.SKILL.folder_file else path.stem
 
 
 HISTORY = str(changes.HISTORY)

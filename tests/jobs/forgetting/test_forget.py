@@ -271,7 +271,7 @@ def test_what_a_person_wrote_of_them_stays_word_for_word_and_is_named(entity: En
         ),
     )
     plan = forgotten(entity)
-    (painted,) = projects.PROJECT.readable(entity.root / projects.FOLDER)
+    (painted,) = projects.PROJECT.readable(entity.root / projects.PROJECT.folder)
     assert (painted.source.body, painted.people) == (told, ())
     kept = {one.id: one for one in episodes.EPISODE.readable(entity.episodes)}["ep_9"]
     assert (kept.text, kept.people) == (told, ())
@@ -359,7 +359,7 @@ def test_what_a_file_is_named_for_goes_with_the_name_and_links_follow(tmp_path: 
     changes.apply(folder.root, ChangeSet("forget", plan.changes))
     (file,) = folder.episodes.rglob("*.md")
     assert file.name == f"{ran.id}.md"
-    assert "Sam" not in file.read_text() and episodes.find(folder.episodes, ran.id)
+    assert "Sam" not in file.read_text() and episodes.find(folder, ran.id)
     shown = folder.narrative.read_text()
     assert relationships.find(folder.relationships, "bo").met == []  # no link leads nowhere
     assert "sams" not in shown and f"/{ran.id}.md)" in shown
