@@ -19,8 +19,7 @@ from bumble.body import appraisal
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings
 from bumble.guard import names, verifier
-from bumble.jobs import scene
-from bumble.jobs.portrait import FIELDS as SCORES
+from bumble.jobs import portrait, scene
 from bumble.llm import structured
 from bumble.llm.protocol import Request
 from bumble.recall.belief_strength import CORRECTION
@@ -124,7 +123,7 @@ def schema(
     person = {
         "person": text(TITLE_CHARS),
         "portrait": text(PORTRAIT_CHARS),
-        "scores": {"anyOf": [closed(SCORES), {"type": "null"}]},
+        "scores": {"anyOf": [closed(portrait.FIELDS), {"type": "null"}]},
         "note": {"anyOf": [_claim(messages), {"type": "null"}]},
         "replaces": _labels(known),
         "was": text(TITLE_CHARS),
@@ -406,7 +405,7 @@ def _asked_again(
         found.update(n for n in shown.places if shown.messages[n - 1].text in finding.why)
     slots = {
         "name": shown.entity,
-        "reasons": scene.lines(_sent_back(*pair) for pair in failed.values()),
+        "reasons": portrait.inside(_sent_back(*pair) for pair in failed.values()),
         "messages": scene.conversation(runtime, shown, found),
     }
     asked = replace(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -158,15 +158,6 @@ Key = frozenset[str]  # the ids of a pair
 Places = NDArray[np.intp]
 
 
-class PairCandidate(Struct, frozen=True):
-    """What pairing needs to know of an episode."""
-
-    id: str
-    at: datetime
-    significance: float  # as it is now
-    audience: provenance.Audience
-
-
 class Pair(Struct, frozen=True):
     """Two memories that may meet."""
 
@@ -184,7 +175,7 @@ class Pair(Struct, frozen=True):
 MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
 
 
-def candidates(memories: Iterable[PairCandidate]) -> list[PairCandidate]:
+def candidates(memories: Iterable[Episode]) -> list[Episode]:
     """Return the memories that matter enough, the most significant of them, oldest first."""
     able = [memory for memory in memories if memory.significance > MIN_SIGNIFICANCE]
     best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
@@ -219,10 +210,10 @@ def distinct(texts: Sequence[str], names: Iterable[str]) -> list[str]:
 
 
 def eligible(
-    best: Sequence[PairCandidate],
+    best: Sequence[Episode],
     config: DreamsConfig,
     vectors: Mapping[str, protocol.Floats] | None,
-    scaled: Callable[[protocol.Floats], protocol.Floats] = lambda cosine: cosine,
+    unrelated: float = 0.0,
 ) -> tuple[Pair, ...]:
     """Return all pairs that keep the rules, in an order that depends on the memories alone.
 
@@ -230,7 +221,7 @@ def eligible(
         best: The candidates, as `candidates` returns them.
         config: What makes a pair.
         vectors: By id, of length 1; a memory that has none is left out. None: time alone decides.
-        scaled: Takes cosines to the scale of `max_similarity`.
+        unrelated: The cosine of unrelated texts, 0 on the scale of `max_similarity`.
     """
     if vectors is not None:
         best = [memory for memory in best if memory.id in vectors]
@@ -240,7 +231,7 @@ def eligible(
     if vectors is None:
         return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
     matrix = np.stack([vectors[memory.id] for memory in best])
-    likeness = scaled((matrix @ matrix.T)[first, second])
+    likeness = protocol.similarity((matrix @ matrix.T)[first, second], unrelated)
     low, high = -np.inf, config.max_similarity
     if config.band and likeness.size:
         low, high = np.quantile(likeness, config.band)
@@ -251,7 +242,7 @@ def eligible(
     )
 
 
-def _far_apart(best: Sequence[PairCandidate], hours: float) -> tuple[Places, Places]:
+def _far_apart(best: Sequence[Episode], hours: float) -> tuple[Places, Places]:
     """Return the places of all pairs, older and newer, that time and audience let meet."""
     at = np.array([memory.at.timestamp() for memory in best])
     older, newer = np.triu_indices(len(best), 1)
@@ -264,9 +255,13 @@ def _far_apart(best: Sequence[PairCandidate], hours: float) -> tuple[Places, Pla
     return older[together], newer[together]
 
 
-def _pair(older: PairCandidate, newer: PairCandidate, similarity: float | None) -> Pair:
-    weight = older.significance * newer.significance
-    return Pair((older.id, newer.id), weight, similarity, older.audience or newer.audience)
+def _pair(older: Episode, newer: Episode, similarity: float | None) -> Pair:
+    return Pair(
+        (older.id, newer.id),
+        older.significance * newer.significance,
+        similarity,
+        older.audience or newer.audience,
+    )
 
 
 def choose(
@@ -317,22 +312,18 @@ class DreamPool(Struct, frozen=True):
 
 def find(runtime: Runtime, at: datetime) -> DreamPool:
     """Find what may be dreamt of, and which of it may meet."""
-    dreamable = {
-        episode.id: episode
-        for episode in episodes.EPISODE.readable(runtime.entity.episodes)
-        if _can_be_dreamt(episode)
-    }
-
-    memories = [
-        PairCandidate(one.id, one.at, significance_now(runtime, one, at), one.audience)
-        for one in dreamable.values()
+    dreamable = [
+        replace(one, significance=significance_now(runtime, one, at))
+        for one in episodes.EPISODE.readable(runtime.entity.episodes)
+        if _can_be_dreamt(one)
     ]
-    best = candidates(memories)
-    vectors = _vectors(runtime, [dreamable[memory.id] for memory in best])
+    best, embedder = candidates(dreamable), runtime.memory.embedder
+    vectors, scale = _vectors(runtime, best), runtime.config.embedding.similarity
+    unrelated = embedder.unrelated_cosine if embedder and scale != "raw" else 0.0
     return DreamPool(
-        dreamable,
-        eligible(best, runtime.config.soma.dreams, vectors, partial(_scaled, runtime)),
-        "none" if vectors is None else runtime.config.embedding.similarity,
+        {one.id: one for one in dreamable},
+        eligible(best, runtime.config.soma.dreams, vectors, unrelated),
+        "none" if vectors is None else scale,
     )
 
 
@@ -363,13 +354,6 @@ def _can_be_dreamt(episode: Episode) -> bool:
         source.startswith(f"{dreams.DREAM.prefix}_") for source in origin.sources
     )
     return not dreamt and not episode.dormant and not provenance.is_untrusted(origin.trust)
-
-
-def _scaled(runtime: Runtime, cosine: protocol.Floats) -> protocol.Floats:
-    embedder = runtime.memory.embedder
-    if embedder is None or runtime.config.embedding.similarity == "raw":
-        return cosine
-    return protocol.similarity(cosine, embedder.unrelated_cosine)
 
 
 MIN_FRAGMENTS, MAX_FRAGMENTS = 3, 6
@@ -438,7 +422,6 @@ class Night(Struct, frozen=True):
     id: str
     belief_id: str
     seed: int
-    title: str
     pairs: tuple[Pair, ...]
     dreamt: Dreamt
     believable: bool  # its thread holds no name or number of its own
@@ -465,7 +448,7 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     rng = random.Random(seed)
     pool = find(runtime, job.at)
     files = dreams.DREAM.files(runtime.entity.dreams)[-REMEMBERED_DREAMS:]
-    earlier = [base.load(file, dreams.DREAM.parse) for file in files]
+    earlier = list(map(dreams.DREAM.load, files))
     before = {frozenset(pair) for one in earlier for pair in one.pairs}
     chosen = choose(pool.pairs, before, runtime.config.soma.dreams.memory_pair_count, rng)
     details: dict[str, Any] = {
@@ -604,19 +587,18 @@ def _night(
     ids = tuple(dict.fromkeys(episode_id for pair in chosen for episode_id in pair.ids))
     met = [pool.episodes[episode_id] for episode_id in ids]
     known_names = (runtime.identity.name, *(person for episode in met for person in episode.people))
-    days = (one.at.astimezone(runtime.zone) for one in met)
-    told = [f"{day:%d %B %Y %Y-%m-%d} {one.text}" for day, one in zip(days, met, strict=True)]
+    told = [f"{one.at.astimezone(runtime.zone):%d %B %Y %Y-%m-%d} {one.text}" for one in met]
     told += [asked.text] if asked else []
     sources = ClaimSources(known=tuple(told), names=known_names)
+    headings = (titles.heading(one.text) for one in met[:2])
     return Night(
         id=dreams.new_id(runtime.entity.dreams, job.at, rng),
         belief_id=base.new_id(beliefs.BELIEF.prefix, job.at, rng),
         seed=seed,
-        title=BETWEEN.join(filter(None, {titles.heading(one.text): one for one in met[:2]}))
-        if (not dreamt.title or not sources.bear(dreamt.title))
-        else dreamt.title,
         pairs=chosen,
-        dreamt=dreamt,
+        dreamt=dreamt
+        if dreamt.title and sources.bear(dreamt.title)
+        else replace(dreamt, title=BETWEEN.join(dict.fromkeys(filter(None, headings)))),
         believable=bool(dreamt.thread) and sources.bear(dreamt.thread),
         provenance=base.Provenance(
             by=EVENT,
@@ -654,7 +636,7 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
         tuple(pair.ids for pair in night.pairs),
         night.dreamt.fragments,
         night.dreamt.thread,
-        title=night.title,
+        title=night.dreamt.title,
         became=tuple(became),
         seed=night.seed,
         bypassed=job.bypassed,

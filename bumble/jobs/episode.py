@@ -277,10 +277,10 @@ def _imprints(
                 moved.emotion, moved.intensity, moved.trigger
             )
     by_strength = tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
-    return by_strength or _mood(runtime, messages[-1].at, tag)
+    return by_strength or _mood(messages[-1].at, tag)
 
 
-def _mood(runtime: Runtime, at: datetime, tag: str) -> tuple[episodes.Imprint, ...]:
+def _mood(at: datetime, tag: str) -> tuple[episodes.Imprint, ...]:
     parsed = ebb.parse_tag(tag)
     if parsed is None:
         return ()

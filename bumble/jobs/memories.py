@@ -107,7 +107,7 @@ def of(
         allow_shrink: Whether a portrait may lose more than `portrait.MOST_LOSS`.
     """
     at, whole = runtime.now(), draft.answer
-    felt = _felt(runtime, shown, whole) if FELT in parts else None
+    felt = _felt(shown, whole) if FELT in parts else None
     episode, passed_over = None, ""
     if EPISODE in parts:
         episode, passed_over = _episode(runtime, shown, job, draft, felt, at)
@@ -305,9 +305,7 @@ def _outdated(
 # the body
 
 
-def _felt(
-    runtime: Runtime, shown: Scene, whole: ask.StretchAnswer
-) -> tuple[Message, appraisal.Appraisal] | None:
+def _felt(shown: Scene, whole: ask.StretchAnswer) -> tuple[Message, appraisal.Appraisal] | None:
     """Return what the stretch did to the body, beside the last message that somebody said."""
     said = [message for message in shown.messages if message.role == "user" and message.text]
     try:

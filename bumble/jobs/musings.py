@@ -18,6 +18,7 @@ from bumble.body.soma import Soma, hear, is_open, shown_to
 from bumble.entity.changes import Change
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources
+from bumble.jobs import portrait
 from bumble.llm import prompts
 from bumble.recall import topic_questions
 from bumble.records import base, dreams, episodes, narrative, questions, relationships
@@ -183,15 +184,13 @@ def _piece(
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 
-def thought_slots(runtime: Runtime, soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
+def thought_slots(soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:
     """Return what a model is shown to think of: the body, what lies around, earlier thoughts."""
     seen = shown_to(soma, seeds.audience)
-    around = "\n".join(f"- {piece.text}" for piece in seeds.pieces)
-    earlier = "\n".join(noise.line(fragment) for fragment in seen.noise)
     return {
         "body": ebb.reflection_line(seen),
-        "around": around.replace("</", "< /") or "(nothing: it is quiet)",
-        "heard": earlier.replace("</", "< /") or "(nothing)",
+        "around": portrait.inside(f"- {piece.text}" for piece in seeds.pieces),
+        "heard": portrait.inside(map(noise.line, seen.noise)),
     }
 
 
@@ -275,7 +274,7 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
         if (own := topic_questions.labels_of(each, labels))
     ]
     mentions = topic_questions.mentioned(runtime, job.drawings, labels) if labels else ""
-    slots = thought_slots(runtime, soma, seeds) | {
+    slots = thought_slots(soma, seeds) | {
         "name": runtime.identity.name,
         "topics": "\n".join([*blocks, mentions]) if mentions else "(no topic)",
     }

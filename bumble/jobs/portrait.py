@@ -174,9 +174,9 @@ def _facts(text: str, but: Sequence[str], names: Sequence[str]) -> list[str]:
     return [*claims.strange(text, but, names, language), *numbers, *map(str, dated)]
 
 
-def inside(text: str) -> str:
-    """Return outside text as it stands in a prompt's tags: it can't close them."""
-    return text.replace("</", "< /") or "(nothing)"
+def inside(rows: Iterable[str]) -> str:
+    """Join lines so that they end no tag that they stand in."""
+    return "\n".join(rows).replace("</", "‹/") or "(nothing)"
 
 
 MAX_TOPICS, MAX_UNRESOLVED, MAX_CHARS = 5, 3, 120
@@ -391,7 +391,7 @@ def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
         yield message, turned_to
 
 
-def worded(runtime: Runtime, message: Message) -> str:
+def worded(message: Message) -> str:
     """Word a message so that a small model knows whose "I" it is; empty for one without words."""
     text = tokens.cut(words.one_line(message.text), MESSAGE_TOKENS)
     if not text or message.role == "tool":
@@ -514,10 +514,10 @@ def _ask(
     config, person = runtime.config.memory.relational, reading.person
     slots = {
         "person": person.name,
-        "portrait": inside(person.text),
-        "notes": inside(_noted(reading.notes)),
-        "episodes": inside("\n".join(map(_text_of, reading.episodes))),
-        "talk": inside("\n".join(reading.talk)),
+        "portrait": inside([person.text]),
+        "notes": inside([_noted(reading.notes)]),
+        "episodes": inside(map(_text_of, reading.episodes)),
+        "talk": inside(reading.talk),
     }
     answer = ask(
         runtime,
@@ -602,7 +602,7 @@ def _talk(
         folder, now, lambda info: person.id in (info.by, *info.present)
     ):
         for message, turned_to in reversed(list(between(session.messages))):
-            line = worded(runtime, message) if turned_to == person.id else ""
+            line = worded(message) if turned_to == person.id else ""
             if not line:
                 continue
             budget_tokens -= tokens.estimate(line)

@@ -150,17 +150,17 @@ class Scene(Struct, frozen=True, dict=True):
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
     """Find what belongs to a stretch of a conversation."""
-    nobody: dict[str, str] = {}
+    called = people.called(runtime)
     runtime.memory.sync()
     said = [message.text for message in messages if message.role == "user"]
     query = tokens.cut("\n".join(said), QUERY_TOKENS)
     return Scene(
         session,
         tuple(messages),
-        runtime.read_or(lambda: people.called(runtime), nobody),
+        called,
         runtime.identity.name,
         runtime.zone,
-        names_of(runtime, session, messages),
+        names_of(called, session, messages),
         _known(runtime, query, session.people),
         _near_beliefs(runtime, query, session.people),
         _portraits(runtime, session),
@@ -224,12 +224,14 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         "people": scene.people,
         "day": scene.day,
         "body": ebb.reflection_line(body_state.read(runtime, scene.messages[0].at)),
-        "known": lines(
+        "known": portrait.inside(
             f"{label}: {each.title}: {each.text}" for label, each in scene.known.items()
         ),
-        "beliefs": lines(f"{label}: {each.text}" for label, each in scene.beliefs.items()),
-        "portrait": lines(_seen(person) for person in scene.portraits.values()),
-        "before": lines(_before(scene)),
+        "beliefs": portrait.inside(
+            f"{label}: {each.text}" for label, each in scene.beliefs.items()
+        ),
+        "portrait": portrait.inside(_seen(person) for person in scene.portraits.values()),
+        "before": portrait.inside(_before(scene)),
         "messages": conversation(runtime, scene, scene.places),
         "points": str(appraisal.MAX_POINTS),
     }
@@ -266,12 +268,7 @@ def conversation(runtime: Runtime, scene: Scene, places: Container[int]) -> str:
         text = tokens.cut(shown[n], max(1, limit // 4))
         label = f"m{n}" if f"m{n}" in scene.labels else "–"
         rows.append(f"[{label}] {at:%H:%M} {scene.speaker(message)}: {text}")
-    return lines(rows)
-
-
-def lines(rows: Iterable[str]) -> str:
-    """Join lines so that they end no tag that they stand in."""
-    return "\n".join(rows).replace("</", "‹/") or "(nothing)"
+    return portrait.inside(rows)
 
 
 PAUSE, TOPIC, LENGTH, END = "pause", "topic", "length", "end"
@@ -311,20 +308,17 @@ def cut(
     Returns:
         Stretches in order, which hold every message once; only the last may still go on.
     """
-    groups: list[tuple[list[Turn], str]] = []
+    found, current = list[StretchJob](), list[Turn]()
     turns = turns_of(messages)
     for n, turn in enumerate(turns):
-        current = groups[-1][0] if groups else []
-        closed = _closed_by(current, turns[n:], config, likeness) if current else ""
-        if closed:
-            groups[-1] = (current, closed)
-        if closed or not groups:
-            groups.append(([], ""))
-        groups[-1][0].append(turn)
-    if groups:
-        last = groups[-1][0]
-        groups[-1] = (last, _closed_since(last, config, now, ended=session.ended is not None))
-    return [StretchJob(session.id, joined(group), closed) for group, closed in groups]
+        if current and (closed := _closed_by(current, turns[n:], config, likeness)):
+            found.append(StretchJob(session.id, joined(current), closed))
+            current = []
+        current.append(turn)
+    if current:
+        closed = _closed_since(current, config, now, ended=session.ended is not None)
+        found.append(StretchJob(session.id, joined(current), closed))
+    return found
 
 
 def turns_of(messages: Sequence[Message]) -> list[Turn]:
@@ -422,16 +416,15 @@ def stretches(runtime: Runtime, session: Session, waiting: Sequence[Message]) ->
     return cut(session, waiting, runtime.config, runtime.now(), None if is_quoted else alike)
 
 
-def names_of(runtime: Runtime, session: Session, messages: Sequence[Message]) -> dict[str, str]:
+def names_of(
+    called: Mapping[str, str], session: Session, messages: Sequence[Message]
+) -> dict[str, str]:
     """Return what those are called who took part in some messages, by their ids."""
     names = {}
     for person in heard_by(session, messages):
-        stated_names = (
-            str(message.extra.get("name", "")) for message in messages if message.speaker == person
-        )
-        known = people.readable_person(runtime, person)
-        called = known.name if known else person.replace("-", " ").title()
-        names[person] = next(filter(None, stated_names), "") or called
+        stated = (str(one.extra.get("name", "")) for one in messages if one.speaker == person)
+        known = called.get(person) or person.replace("-", " ").title()
+        names[person] = next(filter(None, stated), known)
     return names
 
 

@@ -224,13 +224,10 @@ def _left_by(
     """Return the brief that a talk left, and when; its last words, where no pass has made one."""
     if info is None:
         return None
-    document = session_files.read_handover(runtime.entity.sessions, info.id)
-    if document is not None:
-        allowed = base.provenance(document.meta).audience
-        text, at = (
-            _followed(runtime, document.body, readers),
-            base.field(document.meta, "at", datetime),
-        )
+    left = session_files.read_handover(runtime.entity.sessions, info.id)
+    if left is not None:
+        allowed, at = left.audience, left.at
+        text = _followed(runtime, left.text, readers)
     else:
         talk = session_files.find(runtime.entity.sessions, info.id)
         allowed, at = talk.people, talk.last_at

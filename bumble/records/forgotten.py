@@ -18,11 +18,9 @@ from typing import Annotated
 from msgspec import Struct
 
 from bumble.entity import changes
-from bumble.errors import RecordInvalidError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl
 from bumble.records.sessions import Message
-from bumble.text.yaml_edit import SourceError
 
 PATH = "forgotten.jsonl"
 TYPE = "forgotten"
@@ -70,21 +68,15 @@ def _hash(key: str, name: str) -> str:
     return hmac.new(bytes.fromhex(key), disk.same_name(name).encode(), hashlib.sha256).hexdigest()
 
 
-def parse(source: str) -> tuple[Forgotten, ...]:
+def parse(source: str, stem: str = "") -> tuple[Forgotten, ...]:
     """Read all lines.
 
     Raises:
         SourceError: If one is not what it should be.
     """
     lines, _ = jsonl.read(source)
-    entries = []
-    for line in lines:
-        try:
-            if line.data.get("type") == TYPE:
-                entries.append(fields.read_struct(Forgotten, line.data))
-        except ValueError as error:
-            raise SourceError(str(error), line.number) from error
-    return tuple(dict.fromkeys(entries))
+    own = (line for line in lines if line.data.get("type") == TYPE)
+    return tuple(dict.fromkeys(jsonl.record(Forgotten, line) for line in own))
 
 
 def read(root: Path) -> tuple[Forgotten, ...]:
@@ -93,13 +85,7 @@ def read(root: Path) -> tuple[Forgotten, ...]:
     Raises:
         RecordInvalidError: If the file is not what it should be.
     """
-    path = root / PATH
-    if not path.exists():
-        return ()
-    try:
-        return parse(base.read_text(path))
-    except SourceError as error:
-        raise RecordInvalidError(path, error.problem, error.line) from error
+    return base.load(root / PATH, parse) if (root / PATH).exists() else ()
 
 
 def plan_add(

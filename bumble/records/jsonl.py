@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from bumble import patterns
+from bumble.records.fields import read_struct
 from bumble.text.printable import whole
 from bumble.text.yaml_edit import SourceError
 
+S = TypeVar("S", bound=Struct)
 EMPTIED = "redacted"  # field of a line whose words are gone: true, or IN_PART
 IN_PART = "in part"
 _TORN = '{"type":"torn"'
@@ -61,6 +63,18 @@ def read(source: str) -> tuple[list[JsonLine], int | None]:
     if broken and source.endswith("\n"):  # a whole line, but not one of ours
         raise SourceError(broken[1], broken[0])
     return found, broken[0] if broken else None
+
+
+def record(kind: type[S], line: JsonLine) -> S:
+    """Read what an object is declared as.
+
+    Raises:
+        SourceError: If a value is none.
+    """
+    try:
+        return read_struct(kind, line.data)
+    except ValueError as error:
+        raise SourceError(str(error), line.number) from error
 
 
 def loose(line: str | bytes) -> dict[str, Any]:

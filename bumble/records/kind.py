@@ -182,34 +182,27 @@ class Record(Struct, frozen=True, kw_only=True):
             yield from told_anew(self.LOG.retold.format(old, self), was, now)
 
     def view(self) -> RecordView:
-        """Show it in the fields that all kinds share."""
-        schedule = getattr(self, self.SCHEDULE, "")
+        """Show it in the fields that all kinds share; its line is the first of its text."""
+        document, schedule = self.source, getattr(self, self.SCHEDULE, "")
+        behind = document.source[document.body_start :]
+        blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
+        line = document.body_line + (blank if document.body else 0)
         keyed = [(one.how.name, one) for one in fields.declared(type(self)) if one.is_past]
         times = {key: getattr(self, one.name) for key, one in keyed}
-        return whole_view(
+        return RecordView(
             self.id,
-            self.source,
-            text=self.told,
-            sources=self.rests_on,
-            people=tuple(filter(None, self.concerned)),
-            at=self.when,
+            self.told,
+            self.provenance,
+            unite(self.rests_on, self.provenance.sources),
+            tuple(filter(None, self.concerned)),
+            self.when,
+            1 if isinstance(document, markdown.YamlDocument) else line,
+            document=document,
             sources_key=self.FOUND,
-            times={key: at for key, at in times.items() if at and key in self.source.meta},
+            times={key: at for key, at in times.items() if at and key in document.meta},
             schedules={self.SCHEDULE: schedule} if schedule else {},
             notes=self.notes,
         )
-
-
-def whole_view(record_id: str, document: markdown.Document, **values: Any) -> RecordView:
-    """Show a record that has a file of its own; its line is the first of its text."""
-    origin = base.provenance(document.meta)
-    sources = unite(values.pop("sources", ()), origin.sources)
-    behind = document.source[document.body_start :]
-    blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
-    line = document.body_line + (blank if document.body else 0)
-    line = 1 if isinstance(document, markdown.YamlDocument) else line
-    told = {"text": document.body, "origin": origin, "sources": sources, "line": line, **values}
-    return RecordView(id=record_id, document=document, **told)
 
 
 class Kind(Struct, frozen=True, kw_only=True):

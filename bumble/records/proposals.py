@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base
-from bumble.records.fields import Key, Rule, later, one_of, read_struct, told, write_struct
+from bumble.records.fields import LATER, Key, one_of, read_struct, told, write_struct
 from bumble.records.kind import LogWords, Record, RecordKind, unite
 
 OPEN, APPLIED, REJECTED = "open", "applied", "rejected"
@@ -58,13 +58,9 @@ class Proposal(Record, frozen=True, kw_only=True):
     interactions: int = 0  # in the entity's life, when it was made
     traits: Annotated[tuple[Item, ...], Key(read=_items(MOST_TRAITS))]
     behaviours: Annotated[tuple[Item, ...], Key(read=_items(MOST_BEHAVIOURS))]
+    decided: Annotated[datetime | None, LATER] = None  # when its owner did
     # of curiosity
     topics: Annotated[tuple[Item, ...], Key("curiosity", read=_items(MOST_TOPICS))]
-
-    @classmethod
-    def rules(cls) -> dict[str, Rule]:
-        """Join when it was decided, too, which nobody reads."""
-        return {**super().rules(), "decided": later}
 
     def check(self) -> None:
         """Refuse one that goes too far."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -19,8 +19,9 @@ from bumble.entity import changes
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl, sessions
-from bumble.records.kind import Kind, RecordView, Told, whole_view
-from bumble.text import markdown, moments
+from bumble.records.fields import BODY, LATER
+from bumble.records.kind import Kind, LogWords, Record, RecordKind, RecordView, Told
+from bumble.text import moments
 from bumble.text.printable import whole
 
 HANDOVER = "handover.md"
@@ -275,34 +276,27 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
     return data
 
 
-def read_handover(folder: Path, session_id: str) -> markdown.Document | None:
+def read_handover(folder: Path, session_id: str) -> Handover | None:
     """Read the brief that a session left for the next; None if it left none."""
     file = folder / session_id / HANDOVER
-    return base.load(file, parse_handover) if file.exists() else None
-
-
-def parse_handover(source: str, stem: str = "") -> markdown.Document:
-    """Read a brief from the text of its file."""
-    document = markdown.parse(source)
-    base.field(document.meta, "at", datetime)
-    base.provenance(document.meta)
-    return document
+    return HANDOVER_KIND.load(file) if file.exists() else None
 
 
 def plan_handover(
     session_id: str,
-    old: markdown.Document | None,
+    old: Handover | None,
     text: str,
     at: datetime,
     origin: base.Provenance,
     why: str,
 ) -> changes.Change | None:
     """Plan to write the brief that a session leaves for the next."""
-    path = f"{sessions.FOLDER}/{session_id}/{HANDOVER}"
-    values = {"at": base.stamp(at)} | origin.meta()
     if old is None:
-        return changes.write(path, markdown.render(values, text).text, None, why)
-    return base.plan_edit(path, old, base.with_values(old, values).with_body(text), why)
+        stem = f"{session_id}/{Path(HANDOVER).stem}"
+        return HANDOVER_KIND.plan_new(HANDOVER_KIND.new(stem, text, origin, at=at), why)
+    document = base.with_values(old.source, {"at": base.stamp(at)} | origin.meta())
+    place = HANDOVER_KIND.place(old)
+    return base.plan_edit(place, old.source, document.with_body(text), why)
 
 
 def view(session: sessions.Session) -> RecordView:
@@ -327,9 +321,15 @@ def _told(before: str | None, after: str | None) -> Told:
                 yield f"{mark}{message.called(message.role)}: {said}"
 
 
-def _brief_views(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    brief = base.load(path, parse_handover)
-    return (whole_view(path.parent.name, brief, at=base.field(brief.meta, "at", datetime)),)
+class Handover(Record, frozen=True, kw_only=True):
+    """The brief that a session leaves for the next; its id is the session's."""
+
+    LOG: ClassVar[LogWords] = LogWords(
+        headline="brief of {0.id}", changed="brief of {0.id}", retold="brief of {0.id} says"
+    )
+
+    at: Annotated[datetime, LATER]  # when it was written
+    text: Annotated[str, BODY]
 
 
 SESSION_KIND = Kind(
@@ -355,14 +355,13 @@ SESSION_KIND = Kind(
     counted=True,
     page=True,
 )
-HANDOVER_KIND = Kind(
+HANDOVER_KIND = RecordKind(
     name="handover",
     singular="conversation",
     plural="conversations",
     key="handovers",
     patterns=(f"{sessions.FOLDER}/*/{HANDOVER}",),
-    parser=parse_handover,
-    viewer=_brief_views,
+    record=Handover,
     forgetting="beside",
     merging="bumble",
 )

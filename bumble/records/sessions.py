@@ -194,7 +194,6 @@ class SessionHead(Struct, frozen=True):
 
 
 Id = TypeVar("Id", bound=Hashable)
-S = TypeVar("S", bound=Struct)
 Rank: TypeAlias = tuple[bool, datetime, str]
 Record: TypeAlias = Message | Appraised | Notice | Compaction | Undo | End | Distilled | Moved
 LINES: Mapping[str, type[Record]] = {  # by the type of a line
@@ -274,9 +273,9 @@ def parse(source: str, stem: str = "") -> Session:
     lines, torn_line = jsonl.read(source)
     if not lines or lines[0].data.get("type") != "session":
         raise SourceError('the first line should be the session\'s own: {"type": "session", …}', 1)
-    head = _read(SessionHead, lines[0])
+    head = jsonl.record(SessionHead, lines[0])
     known = [(LINES.get(str(line.data.get("type"))), line) for line in jsonl.unique(lines[1:])]
-    records: list[Record] = [_read(kind, line) for kind, line in known if kind]
+    records: list[Record] = [jsonl.record(kind, line) for kind, line in known if kind]
     messages = _messages(records)
     undone = {record.undoes for record in records if isinstance(record, Undo)}
     compactions = [record for record in records if isinstance(record, Compaction)]
@@ -354,13 +353,6 @@ def told_origin(origin: Mapping[str, Any]) -> str:
     """Say for people where an imported conversation comes from."""
     title = shorten(str(origin.get("title") or ""), MAX_TITLE_CHARS)
     return f"imported from {origin.get('from')}{title and f': {title}'}"
-
-
-def _read(kind: type[S], line: jsonl.JsonLine) -> S:
-    try:
-        return fields.read_struct(kind, line.data)
-    except ValueError as error:
-        raise SourceError(str(error), line.number) from error
 
 
 def _ended(records: Sequence[Record], messages: Sequence[Message]) -> datetime | None:

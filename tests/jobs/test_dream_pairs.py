@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from bumble.entity.config import DreamsConfig
 from bumble.entity.folder import Entity
 from bumble.jobs import dream
-from bumble.jobs.dream import PairCandidate
-from bumble.models.embed import protocol
 from bumble.models.embed.protocol import Floats
 from bumble.models.weights import catalog, embedders
+from bumble.records import episodes
+from bumble.records.base import Provenance
 from tests.support.nights import NIGHT, ON, TEXTS, WROTE, dreamer, newborn, remember, runtime_of
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -26,11 +26,17 @@ RULES = DreamsConfig(min_time_gap_hours=24, max_similarity=0.35, band=())
 
 def memory(
     name: str, day: float, significance: float = 0.5, audience: tuple[str, ...] = ("sam",)
-) -> PairCandidate:
-    return PairCandidate(name, START + timedelta(days=day), significance, audience)
+) -> episodes.Episode:
+    return episodes.new(
+        name,
+        START + timedelta(days=day),
+        significance,
+        "x",
+        provenance=Provenance(audience=audience),
+    )
 
 
-def eligible_of(found: list[PairCandidate], *given: Any) -> tuple[dream.Pair, ...]:
+def eligible_of(found: list[episodes.Episode], *given: Any) -> tuple[dream.Pair, ...]:
     return dream.eligible(dream.candidates(found), *given)
 
 
@@ -48,7 +54,9 @@ memories = st.lists(
 
 
 @given(memories, st.integers(0, 99), st.booleans())
-def test_every_pair_keeps_all_limits(found: list[PairCandidate], seed: int, embedded: bool) -> None:
+def test_every_pair_keeps_all_limits(
+    found: list[episodes.Episode], seed: int, embedded: bool
+) -> None:
     noise = np.random.default_rng(seed)
     vectors = {one.id: vector(*noise.normal(size=4)) for one in found} if embedded else None
     by_id = {one.id: one for one in found}
@@ -84,11 +92,8 @@ def test_the_limit_lies_on_the_calibrated_scale() -> None:
     found = [memory("ep_a", 0), memory("ep_b", 3)]
     vectors = {"ep_a": vector(1, 0), "ep_b": vector(0.6, 0.8)}  # cosine .6
 
-    def scaled(cosine: Floats) -> Floats:
-        return protocol.similarity(cosine, 0.5)
-
     assert eligible_of(found, RULES, vectors) == ()
-    (pair,) = eligible_of(found, RULES, vectors, scaled)
+    (pair,) = eligible_of(found, RULES, vectors, 0.5)
     assert pair.similarity is not None
     assert abs(pair.similarity - 0.2) < 1e-6
 
@@ -140,10 +145,8 @@ def test_with_real_embeddings_tellings_of_different_things_may_meet(weights_fold
         told = [memory(f"ep_{n}", 2 * n) for n in range(len(texts))]
         vectors = {one.id: row for one, row in zip(told, rows, strict=True)}
 
-        def scaled(cosine: Floats) -> Floats:
-            return protocol.similarity(cosine, embedder.unrelated_cosine)
-
-        return {pair.ids for pair in eligible_of(told, RULES, vectors, scaled)}
+        pairs = eligible_of(told, RULES, vectors, embedder.unrelated_cosine)
+        return {pair.ids for pair in pairs}
 
     unlike = {("ep_0", "ep_1"), ("ep_1", "ep_2"), ("ep_0", "ep_2"), ("ep_1", "ep_3")}
     assert not unlike <= met(TOLD)  # all are told alike

@@ -62,13 +62,13 @@ def test_a_brief_links_to_what_was_remembered_and_says_what_that_does_not(folder
     document = session_files.read_handover(folder.sessions, "ses_1")
     assert document is not None
     place = f"../../{episodes.EPISODE.place(episodes.EPISODE.readable(folder.episodes)[0])}"
-    assert document.body.strip() == (
+    assert document.text == (
         f"[The Philips radio and its torn loudspeaker]({place})\n\n"
         "I am hopeful about that radio.\n\n`plan.md`"
     )
-    assert document.meta["by"] == "handover"
-    assert document.meta["from"] == ["ses_1"]
-    assert document.meta["audience"] == ["sam"]
+    assert document.provenance.by == "handover"
+    assert document.provenance.sources == ("ses_1",)
+    assert document.audience == ("sam",)
     assert living.asked(runtime) == []
 
 

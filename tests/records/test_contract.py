@@ -690,8 +690,7 @@ def test_what_a_declared_field_becomes_of_two_sides_is_the_same_either_way(
 def test_a_change_of_a_kind_is_told_in_its_words(kind: Kind, entity: Entity) -> None:
     file = put(entity, kind)
     path = entity.relative(file)
-    in_lines = kind.is_lines or kind is kinds.HANDOVER
-    assert in_lines != (isinstance(kind, RecordKind) or kind.teller is not None)
+    assert kind.is_lines != (isinstance(kind, RecordKind) or kind.teller is not None)
     assert log.describe(Version(path, None, file.read_bytes()))
     assert log.list_kinds([path]) in (kind.file_name, f"1 {kind.singular}")
 

@@ -131,6 +131,6 @@ def test_a_handover_brief_is_written_and_read(tmp_path: Path) -> None:
     assert change is not None
     changes.apply(tmp_path, ChangeSet("end", (change,)))
     brief = session_files.read_handover(folder, "ses_1")
-    assert brief is not None and brief.body == "# Open\n\nThe sea."
-    assert brief.meta["from"] == ["msg_1"]
-    assert session_files.plan_handover("ses_1", brief, brief.body, AT, origin, "end") is None
+    assert brief is not None and brief.text == "# Open\n\nThe sea."
+    assert brief.provenance.sources == ("msg_1",)
+    assert session_files.plan_handover("ses_1", brief, brief.text, AT, origin, "end") is None
