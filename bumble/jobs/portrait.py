@@ -512,17 +512,16 @@ def _ask(
 ) -> tuple[str | None, PortraitScores | None, tuple[str, ...]]:
     """Ask for the portrait, and drop what nothing that was read bears out."""
     config, person = runtime.config.memory.relational, reading.person
-    slots = {
-        "person": person.name,
-        "portrait": inside([person.text]),
-        "notes": inside([_noted(reading.notes)]),
-        "episodes": inside(map(_text_of, reading.episodes)),
-        "talk": inside(reading.talk),
-    }
     answer = ask(
         runtime,
         "review",
-        slots,
+        {
+            "person": person.name,
+            "portrait": inside([person.text]),
+            "notes": inside([_noted(reading.notes)]),
+            "episodes": inside(map(_text_of, reading.episodes)),
+            "talk": inside(reading.talk),
+        },
         schema(),
         max_tokens=config.reflection_max_tokens,
         temperature=config.reflection_temperature,

@@ -161,7 +161,7 @@ CASES = {
         episodes.EPISODE.parse,
         lambda one: one.source.text,
         lambda one: episodes.plan_dormant(Entity(Path("ada")), one, dormant=True, why="faded"),
-        r"dormant:",
+        r"(dormant|faded):",
         "---\nat: 2026-05-24T03:12:47Z\nsignificance: 7\n---\n\nx\n",
         3,
     ),
