@@ -20,11 +20,9 @@ from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings
 from bumble.guard import names, verifier
 from bumble.jobs import portrait, scene
-from bumble.llm import structured
-from bumble.llm.protocol import Request
+from bumble.llm import protocol, structured
 from bumble.recall.belief_strength import CORRECTION
-from bumble.records import base, beliefs, episodes, relationships, state
-from bumble.records.sessions import Message
+from bumble.records import base, beliefs, episodes, relationships, sessions, state
 from bumble.runtime import review_queue
 from bumble.runtime.job import NO_ANSWER, array, cache_id, choice, closed, messages, request, text
 from bumble.runtime.runtime import Runtime
@@ -394,7 +392,7 @@ def _found(
 
 
 def _asked_again(
-    runtime: Runtime, question: Request, failed: Failed, shown: scene.Scene
+    runtime: Runtime, question: protocol.Request, failed: Failed, shown: scene.Scene
 ) -> dict[str, Sentence]:
     """Send sentences back with the reasons and what they cite; what comes again, by place."""
     # the messages that sentences can be mended by: those cited, and quoted as reasons
@@ -499,7 +497,7 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
 
 
 def _appraisal(
-    messages: Sequence[Message], noticed: notices.Noticed, wording: sayings.Wording
+    messages: Sequence[sessions.Message], noticed: notices.Noticed, wording: sayings.Wording
 ) -> dict[str, Any]:
     """Say what the weightiest of some messages did to the body; nothing, where none weighs."""
     weighed = [

@@ -12,18 +12,13 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from bumble.body import affects, appraisal, ebb, significance
-from bumble.body.bars import Bar, Bars
-from bumble.body.circadian import seconds_between
-from bumble.body.config import NEUTRAL
+from bumble.body import affects, appraisal, bars, circadian, config, ebb, significance
 from bumble.body.soma import Soma
-from bumble.entity import secrets
-from bumble.entity.changes import Change
+from bumble.entity import changes, secrets
 from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.fallback import sayings
 from bumble.files import disk
-from bumble.index import terms
-from bumble.index.search import Hit
+from bumble.index import search, terms
 from bumble.jobs.scene import StretchJob, heard_by, people_of
 from bumble.llm import ledger
 from bumble.recall import survey
@@ -43,7 +38,7 @@ def plan_felt(
     ended: datetime,
     at: datetime,
     model: str = "",
-) -> list[Change | None]:
+) -> list[changes.Change | None]:
     """Plan to note an appraisal in the transcript, and to let what is left of it be felt.
 
     Args:
@@ -55,7 +50,7 @@ def plan_felt(
         at: The present.
         model: What made it; empty: a rule.
     """
-    left = _left(seconds_between(ended, at))
+    left = _left(circadian.seconds_between(ended, at))
     line = felt_line(at, message, assessment, model)
     noted = sessions.plan_append(session, [line], "note what it did to the body")
     if not left:
@@ -76,7 +71,7 @@ def _anchored(
     message: sessions.Message,
     assessment: appraisal.Appraisal,
     left: float,
-) -> list[Change | None]:
+) -> list[changes.Change | None]:
     """Plan the anchor of a charged turn: its words are those that were said, never a model's."""
     imprint = assessment.imprint
     if imprint is None:
@@ -183,7 +178,7 @@ def id_of(job: StretchJob) -> str:
 
 def significance_now(runtime: Runtime, episode: episodes.Episode, at: datetime) -> float:
     """Tell how much of the weight of an episode is left."""
-    age = seconds_between(episode.at, at)
+    age = circadian.seconds_between(episode.at, at)
     return significance.decayed(episode.significance, age, runtime.config.memory)
 
 
@@ -213,7 +208,7 @@ def weigh(
     )
 
 
-def _alike(hit: Hit, asked: set[str], language: str) -> float:
+def _alike(hit: search.Hit, asked: set[str], language: str) -> float:
     hit_terms = set(terms.terms(hit.text, language))
     shared = len(asked & hit_terms)
     if shared >= REPEATED * len(asked):
@@ -272,7 +267,7 @@ def _imprints(
     ]
     strongest: dict[str, episodes.Imprint] = {}
     for moved in sorted(felt, key=lambda moved: moved.intensity):
-        if moved.emotion not in ("", NEUTRAL) and moved.intensity > 0:
+        if moved.emotion not in ("", config.NEUTRAL) and moved.intensity > 0:
             strongest[moved.emotion] = episodes.Imprint(
                 moved.emotion, moved.intensity, moved.trigger
             )
@@ -284,6 +279,6 @@ def _mood(at: datetime, tag: str) -> tuple[episodes.Imprint, ...]:
     parsed = ebb.parse_tag(tag)
     if parsed is None:
         return ()
-    levels = {name: Bar(float(value), float(value)) for name, value in parsed.bars.items()}
-    mood = affects.mood(Bars(at, levels, {}))
+    levels = {name: bars.Bar(float(value), float(value)) for name, value in parsed.bars.items()}
+    mood = affects.mood(bars.Bars(at, levels, {}))
     return (episodes.Imprint(mood.name, mood.intensity),) if mood.intensity >= STRONG_MOOD else ()

@@ -13,14 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.entity import secrets, settings
-from bumble.entity.changes import Change
-from bumble.entity.folder import ENTITY_FILE
+from bumble.entity import changes, folder, secrets, settings
 from bumble.fallback import sayings
 from bumble.jobs import narrate
 from bumble.llm import prompts
-from bumble.records import base, proposals, relationships, state
-from bumble.records.episodes import Episode
+from bumble.records import base, episodes, proposals, relationships, state
 from bumble.runtime import people, rules
 from bumble.runtime.job import Condition, Due, JobResult, array, ask, choice, closed, traced
 from bumble.runtime.runtime import Runtime
@@ -129,12 +126,17 @@ def items_of(proposal: proposals.Proposal) -> Items:
 def difference(before: str, after: str) -> str:
     """Return the diff of entity.yaml; empty if nothing differs."""
     lines = unified_diff(
-        before.splitlines(), after.splitlines(), ENTITY_FILE, ENTITY_FILE, n=1, lineterm=""
+        before.splitlines(),
+        after.splitlines(),
+        folder.ENTITY_FILE,
+        folder.ENTITY_FILE,
+        n=1,
+        lineterm="",
     )
     return "\n".join(lines)
 
 
-def _plan_counted(runtime: Runtime, job: EvolveJob) -> Change | None:
+def _plan_counted(runtime: Runtime, job: EvolveJob) -> changes.Change | None:
     file = state.read(runtime.entity.state)
     values = {KEY: {"interactions": job.interactions, "at": base.stamp(job.at)}}
     return state.plan_write(file, values, "it looked back")
@@ -188,7 +190,7 @@ def _claims(item: proposals.Item) -> list[str]:
 
 
 def _item(
-    value: Mapping[str, Any], labels: Mapping[str, Episode], change: float = 0.0
+    value: Mapping[str, Any], labels: Mapping[str, episodes.Episode], change: float = 0.0
 ) -> proposals.Item:
     cited = tuple(labels[label].id for label in dict.fromkeys(value["from"]))
     text = words.shorten(value["text"], TEXT_CHARS)

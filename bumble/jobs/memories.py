@@ -24,9 +24,8 @@ from bumble.guard import corrections
 from bumble.jobs import ask, episode, portrait, renaming
 from bumble.jobs.scene import Scene, StretchJob
 from bumble.recall import belief_strength
-from bumble.records import base, episodes, journal, knowledge, relationships
+from bumble.records import base, episodes, journal, knowledge, provenance, relationships
 from bumble.records import beliefs as held
-from bumble.records.provenance import BY_FORM
 from bumble.records.sessions import Message
 from bumble.runtime import people, spoken
 from bumble.runtime.job import JobPlan
@@ -158,7 +157,7 @@ def _provenance(
     older: Sequence[str] = (),
 ) -> base.Provenance:
     return base.Provenance(
-        by=f"{BY} {BY_FORM}" if is_quoted else BY,
+        by=f"{BY} {provenance.BY_FORM}" if is_quoted else BY,
         model="" if is_quoted else runtime.model.name,
         sources=(shown.session.id, *shown.ids(cited), *older),
         trust=shown.trust(cited),
@@ -359,7 +358,7 @@ def _episode(
     if is_quoted:
         spoken = [shown.messages[n - 1] for n in cited]
     origin = base.Provenance(
-        by=f"{episode.PURPOSE} {BY_FORM}" if is_quoted else episode.PURPOSE,
+        by=f"{episode.PURPOSE} {provenance.BY_FORM}" if is_quoted else episode.PURPOSE,
         model=runtime.model.name if named or not source else "",
         sources=(session.id, *(message.id for message in spoken)),
         trust=base.lowest_trust((trust, "" if is_quoted else "entity")),
@@ -588,7 +587,7 @@ def _plan_pages(
         page: dict[str, Any] = {}
         if lived is not None:
             link = sayings.lived(lived, spoken.mostly(runtime, shown.session, person))
-            by = f"{episode.PURPOSE} {BY_FORM}"
+            by = f"{episode.PURPOSE} {provenance.BY_FORM}"
             origin = base.Provenance(by=by, sources=(lived.id,), audience=lived.audience)
             page = people.plan_lived(record, f"{relationships.ITEM}{link}", origin)
         points = felt[1].points if felt and person == speaker else {}

@@ -21,8 +21,7 @@ from bumble.guard.verifier import ClaimSources
 from bumble.jobs import portrait
 from bumble.llm import prompts
 from bumble.recall import topic_questions
-from bumble.records import base, dreams, episodes, narrative, questions, relationships
-from bumble.records.provenance import is_untrusted
+from bumble.records import base, dreams, episodes, narrative, provenance, questions, relationships
 from bumble.runtime import body_state, people, review_queue
 from bumble.runtime.job import (
     NO_ANSWER,
@@ -180,7 +179,7 @@ def _piece(
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
     end = " ".join(words.sentences(markdown.prose(text))[-sentences:] if sentences else [])
-    if end and not is_untrusted(origin.trust):
+    if end and not provenance.is_untrusted(origin.trust):
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
 
 

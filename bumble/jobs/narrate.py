@@ -16,11 +16,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
-from bumble.entity import secrets
-from bumble.entity.changes import Change
+from bumble.entity import changes, secrets
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources, check_prose
@@ -246,7 +244,7 @@ class StoryDraft(Struct, frozen=True):
     dropped: int = 0  # sentences that said what nobody knows
 
 
-def _plan(runtime: Runtime, job: NarrateJob, draft: StoryDraft) -> Sequence[Change | None]:
+def _plan(runtime: Runtime, job: NarrateJob, draft: StoryDraft) -> Sequence[changes.Change | None]:
     """Plan to write the story, unless somebody has edited it in the meantime: the edit stays."""
     now = narrative.read(runtime.entity.narrative)
     if (now.source.text if now else None) != (job.before.source.text if job.before else None):
@@ -265,7 +263,7 @@ def _plan(runtime: Runtime, job: NarrateJob, draft: StoryDraft) -> Sequence[Chan
         "tell the story so far",
         fingerprint=job.sources.fingerprint,
     )
-    return (replace(change, keeps=now is not None) if change else None,)
+    return (structs.replace(change, keeps=now is not None) if change else None,)
 
 
 def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:

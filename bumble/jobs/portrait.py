@@ -15,10 +15,8 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import claims, origins, values, verifier
-from bumble.records import base, episodes, knowledge, relationships, session_files
+from bumble.records import base, episodes, kind, knowledge, provenance, relationships, session_files
 from bumble.records.episodes import Episode
-from bumble.records.kind import unite
-from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message
 from bumble.runtime import people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
@@ -50,7 +48,7 @@ class PortraitMaterial(Struct, frozen=True):
     def ids(self) -> tuple[str, ...]:
         """Ids of what it rests on."""
         told, said = (one.id for one in self.episodes), (one.id for one in self.messages)
-        return unite([self.session], told, said)
+        return kind.unite([self.session], told, said)
 
     @property
     def lines(self) -> list[LineSource]:
@@ -247,7 +245,7 @@ def notes(person: relationships.Relationship) -> list[relationships.PendingNote]
         note
         for note in person.pending
         if base.may_read(note.provenance.audience, (person.id,))
-        and not is_untrusted(note.provenance.trust)
+        and not provenance.is_untrusted(note.provenance.trust)
     ]
 
 
@@ -329,7 +327,7 @@ def plan(
     if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
         marks = marked(person, update.text, new, given.lines)
-        ids = unite(*(mark.sources for mark in marks.values()))
+        ids = kind.unite(*(mark.sources for mark in marks.values()))
         values |= {
             "text": update.text,
             "lines": marks,
@@ -575,7 +573,7 @@ def _episodes(
         for episode in episodes.EPISODE.readable(runtime.entity.episodes)
         if person.id in episode.people
         and base.may_read(episode.audience, (person.id,))
-        and not is_untrusted(episode.provenance.trust)
+        and not provenance.is_untrusted(episode.provenance.trust)
     ]
     chosen: list[Episode] = []
     for episode in sorted(shared_episodes, key=lambda episode: (-episode.significance, episode.id)):

@@ -14,13 +14,11 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.entity import changes
-from bumble.entity.folder import Entity
+from bumble.entity import changes, folder
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.runtime import people
-from bumble.text import words
-from bumble.text.yaml_edit import Row
+from bumble.text import words, yaml_edit
 
 
 class Renaming(Struct, frozen=True):
@@ -80,7 +78,7 @@ def renamed(renaming: Renaming, person: relationships.Relationship) -> relations
         person.source,
         {
             "names": list(dict.fromkeys((name, *person.names))),
-            "lines": {key: Row(mark.meta()) for key, mark in lines.items()} or None,
+            "lines": {key: yaml_edit.Row(mark.meta()) for key, mark in lines.items()} or None,
         },
     ).with_body("\n".join(rows))
     return relationships.PERSON.of(document, relationships.person_id(name))
@@ -147,7 +145,7 @@ def plan_knowledge(
 
 
 def plan_beliefs(
-    renamings: Sequence[Renaming], entity: Entity, taken: Set[str]
+    renamings: Sequence[Renaming], entity: folder.Entity, taken: Set[str]
 ) -> Iterator[changes.Change]:
     """Plan to let beliefs say the right names, which their files are named for.
 

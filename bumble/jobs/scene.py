@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bumble.body import appraisal, ebb
-from bumble.body.soma import is_open
+from bumble.body import appraisal, ebb, soma
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
@@ -203,7 +202,7 @@ def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[
     near = [
         there[hit.id]
         for hit in hits
-        if hit.id in there and is_open(there[hit.id].audience, readers)
+        if hit.id in there and soma.is_open(there[hit.id].audience, readers)
     ]
     return {f"b{n}": belief for n, belief in enumerate(near[:NEAR_BELIEFS], 1)}
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec import Meta, Struct, structs
 
 from bumble.llm import ledger
 from bumble.runtime import job
@@ -140,7 +139,7 @@ def _noted(kind: Pass, events: list[RunEvent]) -> Pass:
         events.append(RunEvent(runtime.now(), f"{kind.name}_cycle_start"))
         return kind.run(runtime, job)
 
-    return replace(kind, run=begin)
+    return structs.replace(kind, run=begin)
 
 
 def _ended(runtime: Runtime, settled: Settled) -> RunEvent:

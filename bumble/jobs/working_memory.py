@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from bumble.body import noise
 from bumble.entity.changes import Change
@@ -133,7 +132,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[WorkingMemoryJob]:
         )
     )
     if force:
-        conditions[1:] = [replace(gate, passes=True) for gate in conditions[1:]]
+        conditions[1:] = [structs.replace(gate, passes=True) for gate in conditions[1:]]
     if not all(gate.passes for gate in conditions):
         return Due(tuple(conditions), ())
     sources, notes = narrate.gather(runtime), _notes(runtime, last)
@@ -254,7 +253,7 @@ def _checked(
     labels = job.sources.labels
     ids = {str(label).strip("[]() ") for label in answer[POINTERS]}
     lines[KEYS[POINTERS]] = [
-        (episodes.link(episode, "../"), replace(origin, sources=(episode.id,)))
+        (episodes.link(episode, "../"), structs.replace(origin, sources=(episode.id,)))
         for label, episode in labels.items()
         if ids & {label, episode.id}
     ]

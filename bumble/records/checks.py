@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from bumble import patterns
-from bumble.records import base
+from bumble.records import base, relationships
 from bumble.records.fields import Key, Meta
 from bumble.records.kind import LogWords, Record, RecordKind, Told, changed_lines
-from bumble.records.relationships import person_id
 from bumble.text.markdown import Document
 from bumble.text.words import folded
 
@@ -81,7 +80,7 @@ class Check(Record, frozen=True, kw_only=True):
 
     @property
     def concerned(self) -> tuple[str, ...]:
-        return (person_id(self.person),) if self.person else ()
+        return (relationships.person_id(self.person),) if self.person else ()
 
     def changes_since(self, old: Check) -> Told:
         """Tell of it line by line."""

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from bumble import patterns
-from bumble.records import base
-from bumble.records.fields import Key
+from bumble.records import base, fields
 from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text import markdown, titles
 
@@ -43,7 +42,7 @@ class Dream(Record, frozen=True, kw_only=True):
     FOUND: ClassVar[str] = "pairs"
 
     at: datetime
-    pairs: Annotated[tuple[tuple[str, str], ...], Key(read=_pairs)]  # episodes that met
+    pairs: Annotated[tuple[tuple[str, str], ...], fields.Key(read=_pairs)]  # episodes that met
     fragments: tuple[str, ...]  # one image each
     thread: str  # what ran through them; may be empty
     became: tuple[str, ...]  # `journal`, `noise`, the id of a belief

@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from bumble.entity import changes
 from bumble.files import disk
-from bumble.records import base, fields, jsonl
-from bumble.records.sessions import Message
+from bumble.records import base, fields, jsonl, sessions
 
 PATH = "forgotten.jsonl"
 TYPE = "forgotten"
@@ -50,7 +49,7 @@ class Forgotten(Struct, frozen=True):
         """Whether somebody of this id or name is meant, however it is spelt."""
         return bool(name) and _hash(self.key, name) in self.people
 
-    def is_met_after(self, message: Message) -> bool:
+    def is_met_after(self, message: sessions.Message) -> bool:
         """Whether a message of somebody who is named was said to an entity that knew of this."""
         if not self.id:
             return message.at > self.at

@@ -19,8 +19,7 @@ from msgspec import Struct
 from bumble import patterns
 from bumble.entity import changes
 from bumble.errors import UsageError
-from bumble.records import base
-from bumble.records.fields import parts
+from bumble.records import base, fields
 from bumble.records.kind import Kind, RecordView, Told, quoted, unite
 from bumble.records.provenance import harmless, lines_in, origin_comment, split_meta
 from bumble.text import markdown, moments
@@ -147,7 +146,7 @@ JOURNAL = Kind(
     parser=partial(parse, zone=UTC),
     viewer=_views,
     teller=_told,
-    joiner=parts,
+    joiner=fields.parts,
     forgetting="parts",
     merging="bumble",
     file_name="journal",

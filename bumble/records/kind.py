@@ -15,8 +15,7 @@ from glob import escape
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from bumble.entity import changes
 from bumble.entity.folder import Entity
@@ -365,7 +364,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
             return self.of(markdown.YamlDocument.of(yaml_edit.dump(meta)), record_id)
         made = self.of(markdown.render(meta, body), record_id)
         told = made.filed_as
-        return replace(made, stem=base.file_stem(told, record_id)) if told else made
+        return structs.replace(made, stem=base.file_stem(told, record_id)) if told else made
 
     def load(self, file: Path) -> R:
         """Read the record in a file; RecordInvalidError if it is none."""

@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from bumble import patterns
 from bumble.entity import changes, companions
@@ -28,8 +27,7 @@ from bumble.errors import (
     UsageError,
 )
 from bumble.files import disk
-from bumble.records import base
-from bumble.records.fields import parts
+from bumble.records import base, fields
 from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
 from bumble.records.provenance import (
     harmless,
@@ -197,7 +195,7 @@ KNOWLEDGE = Kind(
     parser=parse,
     viewer=_views,
     teller=_told,
-    joiner=parts,
+    joiner=fields.parts,
     forgetting="parts",
     merging="bumble",
     file_name="knowledge",
@@ -300,7 +298,7 @@ def plan_set(
     origin = provenance or (written if is_own else base.Provenance(audience=written.audience))
     change = _replaced(knowledge, there, there.heading, _corrected(there, body, origin), why)
     # what the entity held true before can still be read
-    return replace(change, keeps=True) if change and by_entity else change
+    return structs.replace(change, keeps=True) if change and by_entity else change
 
 
 def _contained(title: str, text: str) -> str:

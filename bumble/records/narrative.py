@@ -15,8 +15,7 @@ from typing import Annotated
 from bumble import patterns
 from bumble.body.soma import is_open
 from bumble.entity import changes
-from bumble.records import base, episodes
-from bumble.records.fields import BODY, Key
+from bumble.records import base, episodes, fields
 from bumble.records.kind import Record, RecordKind, Told, changed_lines
 from bumble.text import markdown
 
@@ -29,10 +28,10 @@ _CITED = patterns.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)"
 class Narrative(Record, frozen=True, kw_only=True):
     """The story as it stands; its sources are the episodes it used."""
 
-    text: Annotated[str, BODY]  # Markdown; empty until it is first told
+    text: Annotated[str, fields.BODY]  # Markdown; empty until it is first told
     at: datetime | None = None  # when it was told
     # of what it was told from: unchanged, there is nothing new to tell
-    fingerprint: Annotated[str, Key(read=lambda meta, key: str(meta.get(key) or ""))]
+    fingerprint: Annotated[str, fields.Key(read=lambda meta, key: str(meta.get(key) or ""))]
 
 
 def _told(before: str | None, after: str | None) -> Told:

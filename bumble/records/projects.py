@@ -14,8 +14,7 @@ from bumble.files import disk
 from bumble.records import base
 from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, joined, listed, one_of, told
 from bumble.records.kind import LogWords, Record, RecordKind
-from bumble.text import markdown
-from bumble.text.words import one_line
+from bumble.text import markdown, words
 
 ACTIVE, PAUSED, DONE = "active", "paused", "done"
 STATUSES = (ACTIVE, PAUSED, DONE)
@@ -56,7 +55,7 @@ class Project(Record, frozen=True, kw_only=True):
     @classmethod
     def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the title; a project without one is called as its file."""
-        return {"title": one_line(base.field(document.meta, "title", str, "")) or record_id}
+        return {"title": words.one_line(base.field(document.meta, "title", str, "")) or record_id}
 
     @property
     def text(self) -> str:
@@ -106,7 +105,7 @@ def plan_new(
     Raises:
         UsageError: If the title is empty.
     """
-    title = one_line(title)
+    title = words.one_line(title)
     if not title:
         raise UsageError("A project needs a title.")
     known = {"title": title, "status": ACTIVE} | _lines(values)
@@ -145,6 +144,6 @@ def plan_edit(
 def _lines(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values with each of a list on one line, the empty ones left out."""
     return {
-        key: value if isinstance(value, str) else list(filter(None, map(one_line, value)))
+        key: value if isinstance(value, str) else list(filter(None, map(words.one_line, value)))
         for key, value in values.items()
     }

@@ -21,16 +21,13 @@ from msgspec.structs import asdict, replace
 
 from bumble.body.familiarity import STRANGER
 from bumble.body.familiarity import Scores as Scores
-from bumble.entity import companions
-from bumble.entity.changes import Change
+from bumble.entity import changes, companions
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields
 from bumble.records.kind import LogWords, Record, RecordKind, RecordView
 from bumble.records.provenance import BY_FORM
-from bumble.text import markdown, words
-from bumble.text.schema import LANGUAGE_CODE
-from bumble.text.yaml_edit import Row
+from bumble.text import markdown, schema, words, yaml_edit
 
 line_key = companions.key_of  # what a line is marked by
 ITEM = "- "  # before a link to what was lived with somebody
@@ -90,7 +87,7 @@ def _count(meta: Mapping[str, Any], name: str) -> int:
 
 def _language(meta: Mapping[str, Any], key: str) -> str:
     code = base.field(meta, key, str, "")
-    if code and not re.fullmatch(LANGUAGE_CODE, code):
+    if code and not re.fullmatch(schema.LANGUAGE_CODE, code):
         raise ValueError(f"`{key}` should be a language's code, like de, not `{code}`")
     return code
 
@@ -412,7 +409,7 @@ def plan_update(
     provenance: base.Provenance | None = None,
     text: str | None = None,
     **values: Any,
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to change what is given and leave the rest, byte for byte.
 
     Args:
@@ -437,7 +434,7 @@ def plan_update(
     if provenance is not None:
         document = base.with_values(document, provenance.meta())
     if lines is not None:
-        marks = {key: Row(origin.meta()) for key, origin in lines.items()}
+        marks = {key: yaml_edit.Row(origin.meta()) for key, origin in lines.items()}
         if marks != document.meta.get("lines"):
             document = base.with_values(document, {"lines": marks})
     if text is not None:
@@ -558,7 +555,7 @@ def plan_met(
     scores: Scores | None = None,
     name: str = "",
     met: PendingNote | None = None,
-) -> Change | None:
+) -> changes.Change | None:
     """Plan to count one more interaction, which may have moved the scores.
 
     Who goes by another `name` since keeps the old ones behind it. What the page of somebody says

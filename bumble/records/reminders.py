@@ -13,9 +13,8 @@ from datetime import date, datetime, time, tzinfo
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import fields
+from bumble.records import fields, kind
 from bumble.records.base import Provenance
-from bumble.records.kind import Record, RecordKind
 from bumble.text import moments
 
 JOURNAL, SESSION, COMMAND = "journal", "session", "command"
@@ -41,7 +40,7 @@ def _delivery(meta: Mapping[str, Any], key: str) -> str:
     return fields.one_of(DELIVERIES, usual)(meta, key)
 
 
-class Reminder(Record, frozen=True, kw_only=True):
+class Reminder(kind.Record, frozen=True, kw_only=True):
     """One thing to be said."""
 
     UNSAID: ClassVar[str] = "there is nothing to say below the front matter"
@@ -96,7 +95,7 @@ class Reminder(Record, frozen=True, kw_only=True):
         return not self.done and (self.at <= at or bool(put_off))
 
 
-REMINDER = RecordKind(
+REMINDER = kind.RecordKind(
     name="reminder",
     singular="reminder",
     plural="reminders",

@@ -13,8 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.entity.changes import Change
-from bumble.records import base, fields
-from bumble.records.kind import Kind
+from bumble.records import base, fields, kind
 
 PATH = "self_model.yaml"
 HEAD = "How often it used each of its tools, and how often that failed."
@@ -85,7 +84,7 @@ def plan_used(
     return base.plan_mapping(PATH, old, {"tools": values}, why, head=HEAD) if values else None
 
 
-SELF_MODEL = Kind(
+SELF_MODEL = kind.Kind(
     name="self_model",
     singular="view of its tools",
     plural="views of its tools",

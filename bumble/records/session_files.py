@@ -19,10 +19,8 @@ from bumble.entity import changes
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl, sessions
-from bumble.records.fields import BODY, LATER
 from bumble.records.kind import Kind, LogWords, Record, RecordKind, RecordView, Told
-from bumble.text import moments
-from bumble.text.printable import whole
+from bumble.text import moments, printable
 
 HANDOVER = "handover.md"
 TAIL_BYTES = 65_536
@@ -55,7 +53,7 @@ def read_info(file: Path) -> SessionInfo:
     """
     try:
         with disk.reading(file) as stream:
-            first = whole(json.loads(stream.readline().removeprefix(b"\xef\xbb\xbf")))
+            first = printable.whole(json.loads(stream.readline().removeprefix(b"\xef\xbb\xbf")))
             size = stream.seek(0, 2)
             stream.seek(max(0, size - TAIL_BYTES))
             tail = stream.read()
@@ -328,8 +326,8 @@ class Handover(Record, frozen=True, kw_only=True):
         headline="brief of {0.id}", changed="brief of {0.id}", retold="brief of {0.id} says"
     )
 
-    at: Annotated[datetime, LATER]  # when it was written
-    text: Annotated[str, BODY]
+    at: Annotated[datetime, fields.LATER]  # when it was written
+    text: Annotated[str, fields.BODY]
 
 
 SESSION_KIND = Kind(

@@ -17,11 +17,9 @@ from typing import Annotated, Any, ClassVar
 from bumble.entity import changes
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
-from bumble.records import base
-from bumble.records.fields import BODY
+from bumble.records import base, fields
 from bumble.records.kind import LogWords, Record, RecordKind
-from bumble.text import markdown, stop_words
-from bumble.text.words import one_line
+from bumble.text import markdown, stop_words, words
 
 FOLDER_FILE = "SKILL.md"
 K1, B = 1.2, 0.75  # BM25's saturation and length normalisation, as its authors advise
@@ -38,12 +36,12 @@ class Skill(Record, frozen=True, kw_only=True):
 
     name: str
     description: str
-    text: Annotated[str, BODY]  # Markdown, without surrounding blank lines
+    text: Annotated[str, fields.BODY]  # Markdown, without surrounding blank lines
 
     @classmethod
     def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read name and description; one without a name is called as its file."""
-        description = one_line(base.field(document.meta, "description", str, ""))
+        description = words.one_line(base.field(document.meta, "description", str, ""))
         name = base.field(document.meta, "name", str, record_id)
         return {"name": name, "description": description}
 
@@ -96,7 +94,7 @@ def plan_set(
         RecordExistsError: If there is one and `overwrite` is false.
         UsageError: If the name or the text is empty.
     """
-    name, description = one_line(name), one_line(description)
+    name, description = words.one_line(name), words.one_line(description)
     if not name or not text.strip():
         raise UsageError("A skill needs a name and a text.")
     there = SKILL.match(skills, name)

@@ -14,7 +14,7 @@ from typing import Any
 from bumble.body import affects as feelings
 from bumble.body import noise
 from bumble.entity.changes import Change
-from bumble.records import base
+from bumble.records import base, kind
 from bumble.records.fields import (
     ABSENT,
     BOTH,
@@ -26,7 +26,6 @@ from bumble.records.fields import (
     newer,
     unchanged,
 )
-from bumble.records.kind import Kind, Told
 from bumble.text import moments
 
 PATH = "soma.yaml"
@@ -89,7 +88,7 @@ _FEELS = listed("feels {}", "no longer feels {}")
 _THINKS = listed("on its mind: {}", "off its mind: {}")
 
 
-def _told(before: str | None, after: str | None) -> Told:
+def _told(before: str | None, after: str | None) -> kind.Told:
     old, new = (parse(text or "").values for text in (before, after))
     if moves := list(_moves(_levels(old), _levels(new))):
         yield f"body: {', '.join(moves)}"
@@ -111,7 +110,7 @@ def _levels(values: Mapping[str, Any]) -> dict[str, float]:
     return {key: one for key, one in found.items() if isinstance(one, int | float)}
 
 
-def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> Told:
+def _moves(old: Mapping[str, float], new: Mapping[str, float]) -> kind.Told:
     for key, now in new.items():
         was = old.get(key)
         if was is None:
@@ -125,7 +124,7 @@ def _named(value: Any, key: str) -> list[str]:
     return [str(entry[key]) for entry in entries if isinstance(entry, dict) and key in entry]
 
 
-SOMA = Kind(
+SOMA = kind.Kind(
     name="soma",
     singular="body",
     plural="bodies",

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from bumble import patterns
 from bumble.entity import changes, companions
@@ -21,8 +20,7 @@ from bumble.files import disk
 from bumble.records import base
 from bumble.records.fields import JOINED
 from bumble.records.kind import LogWords, Record, RecordKind, unite
-from bumble.text import words
-from bumble.text.markdown import Document
+from bumble.text import markdown, words
 
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
 _LINE = patterns.compile(r"[-*]\s+(?P<text>.*?)(?:\s+\((?P<ids>\w+_\w+(?:,\s*\w+_\w+)*)\))?")
@@ -49,7 +47,7 @@ class TopicFile(Record, frozen=True, kw_only=True):
     words: Annotated[tuple[str, ...], JOINED]  # that people say for it, if they are no name of it
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read the catalysts; a topic without a name is called as its file."""
         name = base.field(document.meta, "name", str, "").strip() or _called(record_id)
         return {"name": name, "catalysts": tuple(_catalysts(document))}
@@ -65,7 +63,7 @@ def _called(slug: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _catalysts(document: Document) -> Iterator[Catalyst]:
+def _catalysts(document: markdown.Document) -> Iterator[Catalyst]:
     body, lines = document.source[document.body_start :], document.meta.get("lines")
     beside = lines if isinstance(lines, Mapping) else {}
     for number, row in enumerate(body.splitlines(), document.body_line):
@@ -148,7 +146,7 @@ def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> changes.Chan
     gone = {key: None for key in _OWN if key in old.source.meta and key not in drawn.source.meta}
     values = {key: value for key, value in drawn.source.meta.items() if key != "name"}
     document = base.with_values(old.source, values | gone)
-    if old.catalysts != tuple(replace(each, line=0) for each in drawn.catalysts):
+    if old.catalysts != tuple(structs.replace(each, line=0) for each in drawn.catalysts):
         document = document.with_body(drawn.source.body)
     change = base.plan_edit(TOPIC.path(old.id), old.source, document, why)
-    return replace(change, keeps=True) if change else None
+    return structs.replace(change, keeps=True) if change else None

@@ -21,8 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from bumble.body.soma import is_open
 from bumble.entity import changes
@@ -30,8 +29,7 @@ from bumble.errors import UsageError
 from bumble.records import base, provenance
 from bumble.records.fields import parts
 from bumble.records.kind import Kind, RecordView
-from bumble.text import markdown
-from bumble.text.words import one_line
+from bumble.text import markdown, words
 
 PATH = "working/MEMORY.md"
 BY = "dream"  # who writes the lines that a rewrite replaces
@@ -164,7 +162,7 @@ def _add(rows: list[str], lines: Sequence[tuple[str, base.Provenance]]) -> None:
     if lines and rows[-1].startswith(HEADING):
         rows.append("\n")
     for text, origin in lines:
-        plain = one_line(text).replace("<!--", "&lt;!--")  # the only comment is its origin
+        plain = words.one_line(text).replace("<!--", "&lt;!--")  # the only comment is its origin
         rows.append(f"{NOTE_MARK}{plain} {provenance.origin_comment(origin)}")
 
 
@@ -178,7 +176,7 @@ def plan_rewrite(
     text = rendered(source, lines)
     if text == source:
         return None
-    return replace(changes.write(PATH, text, source or None, why), keeps=bool(source))
+    return structs.replace(changes.write(PATH, text, source or None, why), keeps=bool(source))
 
 
 SCRATCH_PATH = "working/scratch.md"
@@ -242,7 +240,7 @@ def plan_note(
     Raises:
         UsageError: If the text is empty, or of no such kind.
     """
-    note = one_line(text)
+    note = words.one_line(text)
     if not note:
         raise UsageError("A note needs a text.")
     if kind not in NOTE_KINDS:

@@ -18,9 +18,7 @@ from msgspec import Struct, field
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.files import disk
-from bumble.records import provenance, sessions
-from bumble.records.forgotten import Forgotten
-from bumble.records.kind import RecordView
+from bumble.records import forgotten, kind, provenance, sessions
 from bumble.text import markdown, stop_words, words
 
 Remark: TypeAlias = tuple[datetime, str]  # when something was said, and what
@@ -128,13 +126,13 @@ class ForgettingDraft(Struct):
     person: str
     names: tuple[str, ...]
     zone: tzinfo
-    entry: Forgotten | None = None  # of an earlier forgetting, to be done once more
+    entry: forgotten.Forgotten | None = None  # of an earlier forgetting, to be done once more
     until: datetime | None = None  # what is of later stays; None: nothing does
     gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
     speech: PersonSpeech = SILENT
     last: datetime | None = None  # when they last said something that goes
     is_back: bool = False  # they talk with the entity again
-    views: dict[str, list[tuple[Path, Sequence[RecordView]]]] = field(default_factory=dict)
+    views: dict[str, list[tuple[Path, Sequence[kind.RecordView]]]] = field(default_factory=dict)
     planned: dict[str, Change] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     moved: dict[str, str] = field(default_factory=dict)  # paths of files that are named anew
@@ -172,7 +170,7 @@ class ForgettingDraft(Struct):
         """Whether something was said or written by the time that is forgotten."""
         return self.until is None or (not self.is_back if at is None else at <= self.until)
 
-    def is_own(self, view: RecordView) -> bool:
+    def is_own(self, view: kind.RecordView) -> bool:
         """Whether it rests on nothing but what goes, or is the entity's, and of them alone."""
         if view.id in self.gone:
             return True
@@ -185,7 +183,7 @@ class ForgettingDraft(Struct):
         is_older = self.is_past(view.at) or (view.at is None and not ids)
         return is_theirs and is_older and not provenance.is_by_hand(view.origin)
 
-    def touches(self, view: RecordView) -> bool:
+    def touches(self, view: kind.RecordView) -> bool:
         """Whether something rests on what goes, or was for them too."""
         return not self.gone.isdisjoint(view.sources) or (
             self.person in {*view.origin.audience, *view.people} and self.is_past(view.at)

@@ -14,8 +14,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from bumble.entity import changes, commits, companions, review_branch, uncommitted
 from bumble.entity.changes import Change, ChangeSet
@@ -31,8 +30,7 @@ from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import review_queue
-from bumble.text import yaml_read
-from bumble.text.yaml_edit import SourceError
+from bumble.text import yaml_edit, yaml_read
 
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
@@ -337,7 +335,7 @@ def scrub_traces(
         local = place.of(entity)
         remains += sync.sync(entity, None, name=name, zone=zone, where=local, shreds=True).notes
     if at.server:
-        server = replace(at, local=None)  # nothing stands in for it: it has to forget
+        server = structs.replace(at, local=None)  # nothing stands in for it: it has to forget
         sync.owe_sweep(entity)
         try:
             remains += _forgotten_there(entity, server, name, zone)
@@ -431,7 +429,7 @@ def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[
 
 def _owner(entity: Entity) -> str:
     """Return the name of the entity's owner; empty where its file names nobody."""
-    with suppress(RecordInvalidError, OSError, SourceError):
+    with suppress(RecordInvalidError, OSError, yaml_edit.SourceError):
         owner = yaml_read.parse_mapping(base.read_text(entity.file)).get("owner")
         return str(owner.get("name") or "") if isinstance(owner, dict) else ""
     return ""
