@@ -15,9 +15,17 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import claims, origins, values, verifier
-from bumble.records import base, episodes, kind, knowledge, provenance, relationships, session_files
+from bumble.records import (
+    base,
+    episodes,
+    kind,
+    knowledge,
+    provenance,
+    relationships,
+    session_files,
+    sessions,
+)
 from bumble.records.episodes import Episode
-from bumble.records.sessions import Message
 from bumble.runtime import people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
@@ -39,7 +47,7 @@ class PortraitMaterial(Struct, frozen=True):
 
     person: relationships.Relationship  # as it was read
     notes: Sequence[relationships.PendingNote]  # that wait to be worked into it
-    messages: Sequence[Message]  # theirs
+    messages: Sequence[sessions.Message]  # theirs
     episodes: Sequence[Episode] = ()
     session: str = ""  # id of the conversation, where it is one
     talk: Sequence[str] = ()  # the lines of both, in order, for a review
@@ -381,7 +389,7 @@ MESSAGE_TOKENS = 200  # of one message
 MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
 
 
-def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
+def between(messages: Iterable[sessions.Message]) -> Iterable[tuple[sessions.Message, str]]:
     """Yield messages, each with the id of the person who spoke it or whom it answers."""
     turned_to = ""
     for message in messages:
@@ -389,7 +397,7 @@ def between(messages: Iterable[Message]) -> Iterable[tuple[Message, str]]:
         yield message, turned_to
 
 
-def worded(message: Message) -> str:
+def worded(message: sessions.Message) -> str:
     """Word a message so that a small model knows whose "I" it is; empty for one without words."""
     text = tokens.cut(words.one_line(message.text), MESSAGE_TOKENS)
     if not text or message.role == "tool":
@@ -591,9 +599,9 @@ def _text_of(episode: Episode) -> str:
 
 def _talk(
     runtime: Runtime, person: relationships.Relationship, budget_tokens: int
-) -> tuple[list[Message], Sequence[str]]:
+) -> tuple[list[sessions.Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
-    statements, lines = list[Message](), list[str]()
+    statements, lines = list[sessions.Message](), list[str]()
     folder, now = runtime.entity.sessions, runtime.now()
     for session in session_files.latest(
         folder, now, lambda info: person.id in (info.by, *info.present)

@@ -12,11 +12,9 @@ from typing import Annotated, Any, ClassVar
 from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base
+from bumble.records import base, kind
 from bumble.records.fields import LATER, Key, counted, greater, told, unit
-from bumble.records.kind import LogWords, Record, RecordKind
-from bumble.text.markdown import Document
-from bumble.text.words import one_line
+from bumble.text import markdown, words
 
 DECIMALS = 4  # of a stored level
 
@@ -26,10 +24,10 @@ def _levels(meta: Mapping[str, Any], key: str) -> dict[str, float]:
     return {name: base.unit(stored, name) for name in HORMONE_NAMES}
 
 
-class Anchor(Record, frozen=True, kw_only=True):
+class Anchor(kind.Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
-    LOG: ClassVar[LogWords] = LogWords(
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(
         headline='anchor "{0.label}"',
         quoted="description",
         changed='anchor "{1.label}"',
@@ -52,9 +50,9 @@ class Anchor(Record, frozen=True, kw_only=True):
     stirred: Annotated[datetime | None, LATER] = None
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read its words; one without a label is called as its file."""
-        label = one_line(base.field(document.meta, "label", str, "")) or record_id
+        label = words.one_line(base.field(document.meta, "label", str, "")) or record_id
         described = base.field(document.meta, "description", str, "").strip()
         return {"label": label, "description": described}
 
@@ -68,7 +66,7 @@ class Anchor(Record, frozen=True, kw_only=True):
         return max(self.at, self.last_recalled or self.at)
 
 
-ANCHOR = RecordKind(
+ANCHOR = kind.RecordKind(
     name="anchor",
     singular="anchor",
     plural="anchors",
@@ -114,7 +112,7 @@ def new(
         disk.file_name(label),
         "",
         provenance,
-        label=one_line(label),
+        label=words.one_line(label),
         description=description.strip(),
         hormones={name: round(levels[name], DECIMALS) for name in HORMONE_NAMES},
         at=at,

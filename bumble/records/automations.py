@@ -11,32 +11,30 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records.base import Provenance
-from bumble.records.fields import BODY, LATER
-from bumble.records.kind import LogWords, Record, RecordKind
+from bumble.records import base, fields, kind
 
 MOST = 50  # of one entity
 
 
-class Automation(Record, frozen=True, kw_only=True):
+class Automation(kind.Record, frozen=True, kw_only=True):
     """One thing to do, again and again."""
 
     UNSAID: ClassVar[str] = "there is nothing to do below the front matter"
-    LOG: ClassVar[LogWords] = LogWords(headline="automation {0.id}, {0.schedule}")
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="automation {0.id}, {0.schedule}")
     WHEN: ClassVar[str] = "last"
     SCHEDULE: ClassVar[str] = "schedule"
     OF_NEWER: ClassVar[Mapping[str, str]] = {"failures": "last"}
 
     schedule: str  # a cron expression in the entity's time zone
-    prompt: Annotated[str, BODY]  # Markdown, without surrounding blank lines
+    prompt: Annotated[str, fields.BODY]  # Markdown, without surrounding blank lines
     enabled: bool = True
     failures: int = 0  # in a row
     # when it last ran, or was made; of one that ran late: the time of that day for which it stands,
     # too; None: a person wrote the file
-    last: Annotated[datetime | None, LATER] = None
+    last: Annotated[datetime | None, fields.LATER] = None
 
 
-AUTOMATION = RecordKind(
+AUTOMATION = kind.RecordKind(
     name="automation",
     singular="automation",
     plural="automations",
@@ -56,7 +54,7 @@ def new(
     prompt: str,
     at: datetime,
     *,
-    provenance: Provenance | None = None,
+    provenance: base.Provenance | None = None,
 ) -> Automation:
     """Make an automation that is not in the folder yet; `plan_new` puts it there.
 

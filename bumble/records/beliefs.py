@@ -11,10 +11,8 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import base, fields
-from bumble.records.kind import LogWords, Record, RecordKind
-from bumble.text.markdown import Document
-from bumble.text.words import shorten
+from bumble.records import base, fields, kind
+from bumble.text import markdown, words
 
 DREAM_INSIGHT, WORLD_FACT = "dream_insight", "world_fact"
 CATEGORIES = ("preference", "correction", WORLD_FACT, "self_insight", DREAM_INSIGHT)
@@ -47,11 +45,11 @@ def _marked(what: str) -> Callable[[Any, Any], Sequence[str]]:
 CONFIDENCE = ": confidence {0:.2f} -> {1:.2f}"
 
 
-class Belief(Record, frozen=True, kw_only=True):
+class Belief(kind.Record, frozen=True, kw_only=True):
     """One claim."""
 
     UNSAID: ClassVar[str] = "there is no claim below the front matter"
-    LOG: ClassVar[LogWords] = LogWords(
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(
         headline="belief {0.id} ({0.category}, {0.confidence:.2f})",
         changed="belief {0.id} {0.called}",
         retold="belief {0.id} says",
@@ -81,7 +79,7 @@ class Belief(Record, frozen=True, kw_only=True):
     ]  # out of recall and prompts
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read when it was formed: a companion that is lost takes the time with it."""
         meta = document.meta
         formed = base.time_of(record_id) if meta.get("formed") is None else None
@@ -114,7 +112,7 @@ class Belief(Record, frozen=True, kw_only=True):
     @property
     def called(self) -> str:
         """Its first words, in quotes."""
-        return f'"{shorten(self.text, 60)}"'
+        return f'"{words.shorten(self.text, 60)}"'
 
 
 def _joined_confidence(
@@ -164,7 +162,7 @@ def _added_evidence(base: fields.Values, side: fields.Values) -> set[str]:
     return after - before
 
 
-BELIEF = RecordKind(
+BELIEF = kind.RecordKind(
     name="belief",
     singular="belief",
     plural="beliefs",

@@ -10,11 +10,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from bumble import patterns
-from bumble.records import base, relationships
-from bumble.records.fields import Key, Meta
-from bumble.records.kind import LogWords, Record, RecordKind, Told, changed_lines
-from bumble.text.markdown import Document
-from bumble.text.words import folded
+from bumble.records import base, fields, kind, relationships
+from bumble.text import markdown, words
 
 RECALL, PROMPT, ANSWER = "recall", "prompt", "answer"
 PLACES = (RECALL, PROMPT, ANSWER)  # what a check may look at
@@ -23,7 +20,7 @@ DEFAULT_K = 5
 _NUMBER = patterns.compile(r"\d+")
 
 
-def _places(meta: Meta, key: str) -> tuple[str, ...]:
+def _places(meta: fields.Meta, key: str) -> tuple[str, ...]:
     named = base.texts(meta, key) or WITHOUT_MODEL
     for place in named:
         if place not in PLACES:
@@ -31,7 +28,7 @@ def _places(meta: Meta, key: str) -> tuple[str, ...]:
     return tuple(place for place in PLACES if place in named)
 
 
-def _texts(meta: Meta, name: str) -> tuple[str, ...]:
+def _texts(meta: fields.Meta, name: str) -> tuple[str, ...]:
     """Return a list of texts; a number will do for one."""
     value = meta.get(name)
     listed = value if isinstance(value, list) else [] if value is None else [value]
@@ -40,22 +37,22 @@ def _texts(meta: Meta, name: str) -> tuple[str, ...]:
     return tuple(str(each).strip() for each in listed)
 
 
-class Check(Record, frozen=True, kw_only=True):
+class Check(kind.Record, frozen=True, kw_only=True):
     """One question, and what is expected of it."""
 
-    LOG: ClassVar[LogWords] = LogWords(headline="check {0.id}: {0.ask}", quoted="")
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="check {0.id}: {0.ask}", quoted="")
 
     ask: str
-    person: Annotated[str, Key("as")] = ""  # who asks, by id or name; empty: the owner
+    person: Annotated[str, fields.Key("as")] = ""  # who asks, by id or name; empty: the owner
     any_of: tuple[str, ...]  # one of these, if there are any
     all_of: tuple[str, ...]  # and all of these
-    never: Annotated[tuple[str, ...], Key(read=_texts)]  # and none of these
-    places: Annotated[tuple[str, ...], Key("of", read=_places)]  # of PLACES
+    never: Annotated[tuple[str, ...], fields.Key(read=_texts)]  # and none of these
+    places: Annotated[tuple[str, ...], fields.Key("of", read=_places)]  # of PLACES
     k: int = DEFAULT_K  # how many memories may be searched for it
     enabled: bool = True  # else it is set aside, and not drafted again
 
     @classmethod
-    def drawn(cls, document: Document, record_id: str) -> Mapping[str, Any]:
+    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
         """Read what is expected; a plain list is one of which any will do."""
         meta, expect = document.meta, document.meta.get("expect")
         ask = base.field(meta, "ask", str).strip()
@@ -82,9 +79,9 @@ class Check(Record, frozen=True, kw_only=True):
     def concerned(self) -> tuple[str, ...]:
         return (relationships.person_id(self.person),) if self.person else ()
 
-    def changes_since(self, old: Check) -> Told:
+    def changes_since(self, old: Check) -> kind.Told:
         """Tell of it line by line."""
-        yield from changed_lines(old.source.text, self.source.text)
+        yield from kind.changed_lines(old.source.text, self.source.text)
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -103,13 +100,13 @@ class Check(Record, frozen=True, kw_only=True):
 
 def holds(text: str, wanted: str) -> bool:
     """Whether a text holds another, whatever the case and accents; a number only as a whole."""
-    pattern = re.escape(folded(wanted))
+    pattern = re.escape(words.folded(wanted))
     if _NUMBER.fullmatch(wanted):
         pattern = rf"(?<!\d){pattern}(?!\d)"
-    return re.search(pattern, folded(text)) is not None
+    return re.search(pattern, words.folded(text)) is not None
 
 
-CHECK = RecordKind(
+CHECK = kind.RecordKind(
     name="check",
     singular="check",
     plural="checks",

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from bumble import patterns
-from bumble.records import base, fields
-from bumble.records.kind import LogWords, Record, RecordKind
+from bumble.records import base, fields, kind
 from bumble.text import markdown, titles
 
 _LINK = patterns.compile(r"(\*?)\[([^\[\]]*)\]\(dreams/[^()\s]+\)\1")
@@ -35,10 +34,10 @@ def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
     return tuple((first, second) for first, second in listed)
 
 
-class Dream(Record, frozen=True, kw_only=True):
+class Dream(kind.Record, frozen=True, kw_only=True):
     """One dream."""
 
-    LOG: ClassVar[LogWords] = LogWords(headline="dream {0.id}, {0.at:%Y-%m-%d %H:%M}")
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="dream {0.id}, {0.at:%Y-%m-%d %H:%M}")
     FOUND: ClassVar[str] = "pairs"
 
     at: datetime
@@ -75,7 +74,7 @@ class Dream(Record, frozen=True, kw_only=True):
         return "\n".join([*(f"- {row}" for row in self.fragments), self.thread]).strip()
 
 
-DREAM = RecordKind(
+DREAM = kind.RecordKind(
     name="dream",
     singular="dream",
     plural="dreams",

@@ -19,8 +19,7 @@ from msgspec import Struct
 from bumble import patterns
 from bumble.entity import changes
 from bumble.errors import UsageError
-from bumble.records import base, fields
-from bumble.records.kind import Kind, RecordView, Told, quoted, unite
+from bumble.records import base, fields, kind
 from bumble.records.provenance import harmless, lines_in, origin_comment, split_meta
 from bumble.text import markdown, moments
 
@@ -96,7 +95,7 @@ def _entry(at: datetime, tags: tuple[str, ...], own: str, line: int, source: str
     meta, text = split_meta(own)
     given = base.texts(meta, "tags")
     origin = base.provenance(meta)
-    return JournalEntry(at, unite(tags, given), markdown.trimmed(text), line, source, origin)
+    return JournalEntry(at, kind.unite(tags, given), markdown.trimmed(text), line, source, origin)
 
 
 def read(file: Path, zone: tzinfo) -> Journal:
@@ -110,9 +109,9 @@ def read(file: Path, zone: tzinfo) -> Journal:
     return base.load(file, partial(parse, zone=zone))
 
 
-def _views(path: Path, zone: tzinfo) -> Sequence[RecordView]:
+def _views(path: Path, zone: tzinfo) -> Sequence[kind.RecordView]:
     return [
-        RecordView(
+        kind.RecordView(
             id=f"{entry.at:{STAMP}}",
             text=entry.text,
             origin=entry.provenance,
@@ -126,7 +125,7 @@ def _views(path: Path, zone: tzinfo) -> Sequence[RecordView]:
     ]
 
 
-def _told(before: str | None, after: str | None) -> Told:
+def _told(before: str | None, after: str | None) -> kind.Told:
     old, new = (parse(text or "", zone=UTC).entries for text in (before, after))
     was, now = ([entry.source.strip() for entry in side] for side in (old, new))
     for mark, entries, others in (("journal", new, was), ("gone: journal", old, now)):
@@ -134,10 +133,10 @@ def _told(before: str | None, after: str | None) -> Told:
             if entry.source.strip() not in others:
                 tags = "".join(f" #{tag}" for tag in entry.tags)
                 yield f"{mark} {entry.at:%Y-%m-%d %H:%M}{tags}"
-                yield from quoted(entry.text)
+                yield from kind.quoted(entry.text)
 
 
-JOURNAL = Kind(
+JOURNAL = kind.Kind(
     name="journal",
     singular="journal entry",
     plural="journal entries",

@@ -27,8 +27,7 @@ from bumble.errors import (
     UsageError,
 )
 from bumble.files import disk
-from bumble.records import base, fields
-from bumble.records.kind import Kind, RecordView, Told, quoted, told_anew
+from bumble.records import base, fields, kind
 from bumble.records.provenance import (
     harmless,
     lines_in,
@@ -156,9 +155,9 @@ def _bare(title: str) -> str:
 EMPTY = Knowledge("", (), None)
 
 
-def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
+def _views(path: Path, _: tzinfo) -> Sequence[kind.RecordView]:
     return [
-        RecordView(
+        kind.RecordView(
             id=section.title,
             text=section.text,
             origin=section.provenance,
@@ -170,7 +169,7 @@ def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
     ]
 
 
-def _told(before: str | None, after: str | None) -> Told:
+def _told(before: str | None, after: str | None) -> kind.Told:
     old, new = (
         {key(section.title): section for section in parse(text or "").sections}
         for text in (before, after)
@@ -180,13 +179,13 @@ def _told(before: str | None, after: str | None) -> Told:
         if was and now:
             if (was.title, was.locked) != (now.title, now.locked):
                 yield f'knowledge "{was.title}" is now "{now.title}"{" [locked]" * now.locked}'
-            yield from told_anew(f'knowledge "{now.title}"', was.text, now.text)
+            yield from kind.told_anew(f'knowledge "{now.title}"', was.text, now.text)
         elif one := now or was:
             yield f'{"new" if now else "gone:"} knowledge "{one.title}"'
-            yield from quoted(one.text)
+            yield from kind.quoted(one.text)
 
 
-KNOWLEDGE = Kind(
+KNOWLEDGE = kind.Kind(
     name="knowledge",
     singular="section of knowledge",
     plural="sections of knowledge",

@@ -15,8 +15,7 @@ from typing import Annotated
 from bumble import patterns
 from bumble.body.soma import is_open
 from bumble.entity import changes
-from bumble.records import base, episodes, fields
-from bumble.records.kind import Record, RecordKind, Told, changed_lines
+from bumble.records import base, episodes, fields, kind
 from bumble.text import markdown
 
 PATH = "narrative.md"
@@ -25,7 +24,7 @@ _LINK = r"\[([^\[\]\n]*)\]\(episodes/[^()\s]+\)"
 _CITED = patterns.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)")
 
 
-class Narrative(Record, frozen=True, kw_only=True):
+class Narrative(kind.Record, frozen=True, kw_only=True):
     """The story as it stands; its sources are the episodes it used."""
 
     text: Annotated[str, fields.BODY]  # Markdown; empty until it is first told
@@ -34,16 +33,16 @@ class Narrative(Record, frozen=True, kw_only=True):
     fingerprint: Annotated[str, fields.Key(read=lambda meta, key: str(meta.get(key) or ""))]
 
 
-def _told(before: str | None, after: str | None) -> Told:
+def _told(before: str | None, after: str | None) -> kind.Told:
     """Yield the lines that differ."""
     old, new = ("" if text is None else NARRATIVE.parse(text).text for text in (before, after))
-    changed = [row.rstrip() for row in changed_lines(old, new, context=0)][1:]
+    changed = [row.rstrip() for row in kind.changed_lines(old, new, context=0)][1:]
     if changed:
         yield "the story it tells of itself"
         yield from (row for row in changed if not row.startswith("@@"))
 
 
-NARRATIVE = RecordKind(
+NARRATIVE = kind.RecordKind(
     name="narrative",
     singular="story",
     plural="stories",

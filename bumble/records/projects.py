@@ -11,9 +11,8 @@ from typing import Annotated, Any, ClassVar
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
-from bumble.records import base
+from bumble.records import base, kind
 from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, joined, listed, one_of, told
-from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text import markdown, words
 
 ACTIVE, PAUSED, DONE = "active", "paused", "done"
@@ -28,10 +27,10 @@ def _further(base: Any, current: Any, incoming: Any) -> Any:
     return max(sides, key=STATUSES.index)
 
 
-class Project(Record, frozen=True, kw_only=True):
+class Project(kind.Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
-    LOG: ClassVar[LogWords] = LogWords(
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(
         headline="project {0.title} ({0.status})",
         quoted="why",
         changed="project {1.title}",
@@ -65,7 +64,7 @@ class Project(Record, frozen=True, kw_only=True):
         return "\n".join([*lines, *(f"Next: {step}" for step in self.steps)])
 
 
-PROJECT = RecordKind(
+PROJECT = kind.RecordKind(
     name="project",
     singular="project",
     plural="projects",

@@ -13,9 +13,8 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 
 from bumble.entity.changes import Change
-from bumble.records import base
+from bumble.records import base, kind
 from bumble.records.fields import LATER, Key, one_of, read_struct, told, write_struct
-from bumble.records.kind import LogWords, Record, RecordKind, unite
 
 OPEN, APPLIED, REJECTED = "open", "applied", "rejected"
 STATUSES = (OPEN, APPLIED, REJECTED)
@@ -47,10 +46,12 @@ def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
     return read
 
 
-class Proposal(Record, frozen=True, kw_only=True):
+class Proposal(kind.Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
-    LOG: ClassVar[LogWords] = LogWords(headline="proposal {0.id}", changed="proposal {0.id}")
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(
+        headline="proposal {0.id}", changed="proposal {0.id}"
+    )
     OF_NEWER: ClassVar[Mapping[str, str]] = {"status": "decided"}
 
     at: datetime
@@ -79,10 +80,10 @@ class Proposal(Record, frozen=True, kw_only=True):
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        return unite(*(item.sources for item in self.items))
+        return kind.unite(*(item.sources for item in self.items))
 
 
-PROPOSAL = RecordKind(
+PROPOSAL = kind.RecordKind(
     name="proposal",
     singular="proposal",
     plural="proposals",

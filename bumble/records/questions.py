@@ -9,8 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, ClassVar
 
-from bumble.records.base import Provenance
-from bumble.records.fields import BODY
+from bumble.records import base, fields
 from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text.words import folded, one_line
 
@@ -22,7 +21,7 @@ class OpenQuestion(Record, frozen=True, kw_only=True):
     LOG: ClassVar[LogWords] = LogWords(headline="question {0.id}", added="open", gone="answered")
 
     at: datetime  # when it was looked for
-    text: Annotated[str, BODY]
+    text: Annotated[str, fields.BODY]
 
     def asks(self, text: str, audience: tuple[str, ...]) -> bool:
         """Whether it is the same question, of the same people."""
@@ -44,7 +43,7 @@ QUESTION = RecordKind(
 )
 
 
-def new(question_id: str, at: datetime, text: str, provenance: Provenance) -> OpenQuestion:
+def new(question_id: str, at: datetime, text: str, provenance: base.Provenance) -> OpenQuestion:
     """Make a question that is not in the folder yet; `plan_new` puts it there.
 
     Raises:

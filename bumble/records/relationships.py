@@ -24,8 +24,7 @@ from bumble.body.familiarity import Scores as Scores
 from bumble.entity import changes, companions
 from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
-from bumble.records import base, fields
-from bumble.records.kind import LogWords, Record, RecordKind, RecordView
+from bumble.records import base, fields, kind
 from bumble.records.provenance import BY_FORM
 from bumble.text import markdown, schema, words, yaml_edit
 
@@ -124,10 +123,10 @@ def _noted(was: Sequence[PendingNote], now: Sequence[PendingNote]) -> list[str]:
     return [f": to think about: {note.text}" for note in now if note.text not in known]
 
 
-class Relationship(Record, frozen=True, kw_only=True):
+class Relationship(kind.Record, frozen=True, kw_only=True):
     """One person."""
 
-    LOG: ClassVar[LogWords] = LogWords(
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(
         headline="person {0.name} ({0.id})",
         changed="{1.name}",
         retold="{1.name}: portrait",
@@ -213,9 +212,9 @@ class Relationship(Record, frozen=True, kw_only=True):
         return fields.mapping(base, current, incoming, {**cls.rules(), **rules})
 
     @property
-    def notes(self) -> tuple[RecordView, ...]:
+    def notes(self) -> tuple[kind.RecordView, ...]:
         return tuple(
-            RecordView(
+            kind.RecordView(
                 id=f"{self.id}, note {number}",
                 text=note.text,
                 origin=note.provenance,
@@ -276,7 +275,7 @@ def text_lines(text: str) -> list[str]:
     return [line.rstrip("\r\n") for line in markdown.lines(text) if line.strip()]
 
 
-PERSON = RecordKind(
+PERSON = kind.RecordKind(
     name="person",
     singular="person",
     plural="people",

@@ -17,8 +17,7 @@ from typing import Annotated, Any, ClassVar
 from bumble.entity import changes
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
-from bumble.records import base, fields
-from bumble.records.kind import LogWords, Record, RecordKind
+from bumble.records import base, fields, kind
 from bumble.text import markdown, stop_words, words
 
 FOLDER_FILE = "SKILL.md"
@@ -29,10 +28,12 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 )  # a word of the name counts as often as this many of the text
 
 
-class Skill(Record, frozen=True, kw_only=True):
+class Skill(kind.Record, frozen=True, kw_only=True):
     """One skill; its id is the file's stem, or its folder's name."""
 
-    LOG: ClassVar[LogWords] = LogWords(headline="skill {0.name}: {0.description}", quoted="")
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(
+        headline="skill {0.name}: {0.description}", quoted=""
+    )
 
     name: str
     description: str
@@ -51,7 +52,7 @@ class Skill(Record, frozen=True, kw_only=True):
         return SKILL.place(self)
 
 
-SKILL = RecordKind(
+SKILL = kind.RecordKind(
     name="skill",
     singular="skill",
     plural="skills",

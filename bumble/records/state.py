@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.entity.changes import Change
-from bumble.records import base
+from bumble.records import base, sessions
 from bumble.records.fields import (
     ABSENT,
     Rule,
@@ -34,7 +34,6 @@ from bumble.records.fields import (
     newer,
 )
 from bumble.records.kind import Kind
-from bumble.records.sessions import Message, Session
 from bumble.text import words, yaml_edit
 
 PATH = "state.yaml"
@@ -167,7 +166,9 @@ def first_waiting(file: base.MappingFile, session_id: str) -> str | None:
     return _earliest(file.get(SECTION, session_id)) or None
 
 
-def waiting_messages(file: base.MappingFile, session: Session) -> tuple[Message, ...]:
+def waiting_messages(
+    file: base.MappingFile, session: sessions.Session
+) -> tuple[sessions.Message, ...]:
     """Return the messages that wait, oldest first, without what people only passed on in them."""
     start = first_waiting(file, session.id)
     found = () if start is None else session.messages[_before(session, start) :]
@@ -177,12 +178,12 @@ def waiting_messages(file: base.MappingFile, session: Session) -> tuple[Message,
     )
 
 
-def is_behind(session: Session, message_id: str, other_id: str) -> bool:
+def is_behind(session: sessions.Session, message_id: str, other_id: str) -> bool:
     """Whether a message comes after another."""
     return _before(session, message_id) > _before(session, other_id)
 
 
-def _before(session: Session, message_id: str) -> int:
+def _before(session: sessions.Session, message_id: str) -> int:
     """Return how many messages come before one; where it is gone, by its id, which holds its time.
 
     Otherwise by its place: ids of one millisecond are in no order.
@@ -192,7 +193,7 @@ def _before(session: Session, message_id: str) -> int:
 
 
 def plan_heard(
-    file: base.MappingFile, session: Session, message_id: str, why: str
+    file: base.MappingFile, session: sessions.Session, message_id: str, why: str
 ) -> Change | None:
     """Plan to let a new message wait, behind the older ones that wait already."""
     if first_waiting(file, session.id) is not None:
@@ -202,7 +203,7 @@ def plan_heard(
 
 def plan_cursor_moved(
     file: base.MappingFile,
-    session: Session,
+    session: sessions.Session,
     last: str,
     values: Mapping[str, Any],
     why: str,

@@ -17,9 +17,8 @@ from msgspec import Struct, structs
 from bumble import patterns
 from bumble.entity import changes, companions
 from bumble.files import disk
-from bumble.records import base
+from bumble.records import base, kind
 from bumble.records.fields import JOINED
-from bumble.records.kind import LogWords, Record, RecordKind, unite
 from bumble.text import markdown, words
 
 REGISTERS = ("explore", "continuity", "reference")  # how what questions point to is chosen
@@ -35,10 +34,10 @@ class Catalyst(Struct, frozen=True):
     line: int = 1  # of the file, from 1
 
 
-class TopicFile(Record, frozen=True, kw_only=True):
+class TopicFile(kind.Record, frozen=True, kw_only=True):
     """The catalysts of one topic."""
 
-    LOG: ClassVar[LogWords] = LogWords(headline="topic {0.name}")
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="topic {0.name}")
 
     name: str
     at: datetime | None = None  # when they were drawn; None: a person wrote the file
@@ -54,7 +53,7 @@ class TopicFile(Record, frozen=True, kw_only=True):
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        return unite(*(catalyst.sources for catalyst in self.catalysts))
+        return kind.unite(*(catalyst.sources for catalyst in self.catalysts))
 
 
 def _called(slug: str) -> str:
@@ -74,7 +73,7 @@ def _catalysts(document: markdown.Document) -> Iterator[Catalyst]:
             yield Catalyst(match["text"], ids or own, number)
 
 
-TOPIC = RecordKind(
+TOPIC = kind.RecordKind(
     name="topic",
     singular="topic",
     plural="topics",

@@ -15,8 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
-from bumble.entity.changes import Change
-from bumble.entity.folder import Entity
+from bumble.entity import changes, folder
 from bumble.files import disk
 from bumble.records import forgotten, kind, provenance, sessions
 from bumble.text import markdown, stop_words, words
@@ -122,7 +121,7 @@ SOMEBODY = "somebody"  # in the place of a name
 class ForgettingDraft(Struct):
     """The plan as it grows while the folder is read."""
 
-    entity: Entity
+    entity: folder.Entity
     person: str
     names: tuple[str, ...]
     zone: tzinfo
@@ -133,11 +132,11 @@ class ForgettingDraft(Struct):
     last: datetime | None = None  # when they last said something that goes
     is_back: bool = False  # they talk with the entity again
     views: dict[str, list[tuple[Path, Sequence[kind.RecordView]]]] = field(default_factory=dict)
-    planned: dict[str, Change] = field(default_factory=dict)
+    planned: dict[str, changes.Change] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     moved: dict[str, str] = field(default_factory=dict)  # paths of files that are named anew
 
-    def add(self, change: Change | None, label: str) -> None:
+    def add(self, change: changes.Change | None, label: str) -> None:
         if change is not None:
             self.planned[change.path] = change
             self.counts[label] += 1
@@ -145,7 +144,7 @@ class ForgettingDraft(Struct):
     def remove(self, path: Path, label: str) -> None:
         """Plan to remove a file as it is now."""
         digest = disk.sha256(disk.read(path))
-        self.add(Change(self.entity.relative(path), "forget it", None, digest), label)
+        self.add(changes.Change(self.entity.relative(path), "forget it", None, digest), label)
 
     def replace_names(self, text: str) -> str:
         """Put "somebody" in the place of every name, as a whole word, in any case."""

@@ -18,9 +18,8 @@ from bumble.jobs.forgetting.draft import (
     speech_of,
     without_sentences,
 )
-from bumble.records import base, fields, jsonl, kinds, session_files
+from bumble.records import base, fields, jsonl, kinds, session_files, sessions
 from bumble.records.kind import Kind
-from bumble.records.sessions import Message, Session
 from bumble.text import moments
 
 # What a line of a transcript keeps when its words go; a later version may add words of any name.
@@ -58,17 +57,17 @@ def hear(draft: ForgettingDraft) -> None:
     draft.speech = speech_of(own, of_others)
 
 
-def speaker(session: Session, message: Message) -> str:
+def speaker(session: sessions.Session, message: sessions.Message) -> str:
     """Return the id of who said a message; empty for the entity and its tools."""
     return (message.speaker or session.by) if message.role == "user" else ""
 
 
-def is_emptied(message: Message) -> bool:
+def is_emptied(message: sessions.Message) -> bool:
     """Whether nothing is left of a message's words."""
     return message.extra.get(jsonl.EMPTIED) is True
 
 
-def _lost_messages(draft: ForgettingDraft, session: Session) -> set[str]:
+def _lost_messages(draft: ForgettingDraft, session: sessions.Session) -> set[str]:
     """Return the ids of the messages that go: theirs, and what was answered to them alone."""
     lost: set[str] = set()
     answers = anew = False  # whether the entity is answering them, and whether as one met anew
@@ -108,7 +107,7 @@ def forget(draft: ForgettingDraft, kind: Kind) -> None:
 
 
 def _doomed_originals(
-    draft: ForgettingDraft, session: Session, folder: Path, *, alone: bool
+    draft: ForgettingDraft, session: sessions.Session, folder: Path, *, alone: bool
 ) -> list[str]:
     """Return the names of the originals beside a transcript that go with what is forgotten."""
     place = folder / "blobs"
@@ -133,7 +132,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _redact(
-    draft: ForgettingDraft, session: Session, originals: Sequence[str], *, alone: bool
+    draft: ForgettingDraft, session: sessions.Session, originals: Sequence[str], *, alone: bool
 ) -> str:
     """Return a transcript without a person's words; lines of others stay as they are."""
     present = draft.person in session.people
