@@ -153,7 +153,7 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
     if soma.felt and moments.gap(soma.felt.at, at) <= recent:
         yield ThoughtSeed(soma.felt.text, soma.felt.audience)
     for place in episodes.EPISODE.files(entity.episodes)[-EPISODES:]:
-        episode = base.load(place, episodes.EPISODE.parse)
+        episode = episodes.EPISODE.load(place)
         if not episode.dormant:
             yield from _piece(episode.text, tail, episode.provenance)
     for person in relationships.PERSON.readable(entity.relationships):
@@ -162,11 +162,10 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
             # a portrait is told to nobody but the person, also one that names no audience
             yield from _piece(person.text, tail, person.provenance, (person.id,))
     for place in dreams.DREAM.files(entity.dreams)[-1:]:
-        dream = base.load(place, dreams.DREAM.parse)
+        dream = dreams.DREAM.load(place)
         fresh = soma.noise_ticked_at is None or dream.at > soma.noise_ticked_at
         for text in dream.fragments:
-            for piece in _piece(text, tail, dream.provenance):
-                yield replace(piece, fresh=fresh)
+            yield from _piece(text, tail, dream.provenance, fresh=fresh)
     for question in list(questions.QUESTION.readable(entity.questions))[-QUESTIONS:]:
         yield from _piece(question.text, tail, question.provenance)
     story = narrative.read(entity.narrative)
@@ -175,12 +174,17 @@ def _pieces(runtime: Runtime, soma: Soma, at: datetime) -> Iterator[ThoughtSeed]
 
 
 def _piece(
-    text: str, sentences: int, origin: base.Provenance, audience: tuple[str, ...] | None = None
+    text: str,
+    sentences: int,
+    origin: base.Provenance,
+    audience: tuple[str, ...] | None = None,
+    *,
+    fresh: bool = False,
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
     end = " ".join(words.sentences(markdown.prose(text))[-sentences:] if sentences else [])
     if end and not provenance.is_untrusted(origin.trust):
-        yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience)
+        yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience, fresh)
 
 
 def thought_slots(soma: Soma, seeds: ThoughtSeeds) -> dict[str, str]:

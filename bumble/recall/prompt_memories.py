@@ -279,7 +279,7 @@ def _skills(entity: Entity, session: Session) -> list[Block]:
     ]
     found = skills.query(readable, recent, limit=MOST_SKILLS)
     lines = [
-        (one.provenance.trust, f"- {one.name}: {skills.excerpt(one.text, SKILL_CHARS)}")
+        (one.provenance.trust, f"- {one.name}: {tokens.cut_chars(one.text, SKILL_CHARS)}")
         for one in found
     ]
     return _blocks("skills", "[Procedural memory that may help right now]", lines)

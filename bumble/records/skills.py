@@ -154,12 +154,3 @@ def _bm25(count: Counter[str], frequency: dict[str, int], total: int, mean: floa
         for word, n in frequency.items()
         if count[word]
     )
-
-
-def excerpt(text: str, max_chars: int) -> str:
-    """Return the start of a text, cut at a line or a word, with `…` where it was cut."""
-    if len(text) <= max_chars:
-        return text
-    cut = text[: max_chars - 1]
-    at = max(cut.rfind("\n"), cut.rfind(" "))
-    return cut[: at if at > max_chars // 2 else len(cut)].rstrip() + "…"

@@ -161,9 +161,9 @@ class ForgettingDraft(Struct):
         """Whether a text has one of their names."""
         return self.replace_names(text) != text
 
-    def is_named_in(self, data: bytes) -> bool:
-        """Whether the bytes of a file have one of their names."""
-        return self.is_named(data.decode(errors="replace"))
+    def tells_of(self, text: str) -> bool:
+        """Whether a text names them, or holds words that only they said."""
+        return self.is_named(text) or self.speech.echoes(text)
 
     def is_past(self, at: datetime | None) -> bool:
         """Whether something was said or written by the time that is forgotten."""

@@ -96,13 +96,14 @@ def _judge(
     there = draft.entity.relative(path)
     relative = draft.moved.get(there, there)
     change, old = draft.planned.get(relative), companions.read(draft.entity.root, there) or b""
-    new = old if change is None else change.data
-    if new is None:
+    data = old if change is None else change.data
+    if data is None:
         return
+    new = data.decode(errors="replace")
     reasons = {
-        STILL_NAMED: draft.is_named_in(new),
-        STILL_QUOTED: draft.speech.quotes(new.decode(errors="replace")),
-        NAMED_BEFORE: bool(views) and draft.is_named_in(old),
+        STILL_NAMED: draft.is_named(new),
+        STILL_QUOTED: draft.speech.quotes(new),
+        NAMED_BEFORE: bool(views) and draft.is_named(old.decode(errors="replace")),
         RESTS_IN_PART: any(
             draft.gone & set(view.sources) for view in views if not draft.is_own(view)
         ),
@@ -124,11 +125,7 @@ def forget_earlier_versions(draft: ForgettingDraft) -> None:
     """Remove earlier versions kept in `.history/`: of files that change, and what tells of them."""
     for path in companions.orphans(draft.entity.root):
         text = (disk.read_if_there(path) or b"").decode(errors="replace")
-        if (
-            draft.is_named(text)
-            or draft.speech.echoes(text)
-            or any(one in text for one in draft.gone)
-        ):
+        if draft.tells_of(text) or any(one in text for one in draft.gone):
             draft.remove(path, "sources of what is gone")
     history = draft.entity.root / HISTORY
     if not (draft.planned or history.is_dir()):
@@ -140,13 +137,12 @@ def forget_earlier_versions(draft: ForgettingDraft) -> None:
         place = path.relative_to(history)
         original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
         cut_off = place.name.partition(".")[2]  # what a kill kept from being written
-        data = disk.read_if_there(path) or b""
+        text = (disk.read_if_there(path) or b"").decode(errors="replace")
         holds = (
             original in changed
             or path.suffix == ARCHIVE  # the folder before a migration: packed, and whole
             or cut_off in {Path(changed_path).name for changed_path in changed}
-            or draft.is_named_in(data)
-            or draft.speech.echoes(data.decode(errors="replace"))
+            or draft.tells_of(text)
         )
         if holds:
             draft.remove(path, "earlier versions")

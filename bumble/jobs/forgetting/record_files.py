@@ -284,10 +284,7 @@ def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
     telling = [
         proposal.name
         for proposal in proposed.waiting(draft.entity.root)
-        if any(
-            draft.is_named(text) or draft.speech.echoes(text)
-            for text in (proposal.title, *proposal.added)
-        )
+        if any(map(draft.tells_of, (proposal.title, *proposal.added)))
     ]
     remove += [[review_queue.SECTION, review_queue.WAITING, name] for name in telling]
     if remove:

@@ -101,9 +101,8 @@ def forget(draft: ForgettingDraft, kind: Kind) -> None:
         beside = [path.parent / "blobs" / name for name in originals]
         if any(message.id in draft.gone for message in session.messages):
             beside.append(path.parent / session_files.HANDOVER)
-        for file in beside:
-            if file.is_file():
-                draft.remove(file, "files beside conversations")
+        for file in filter(Path.is_file, beside):
+            draft.remove(file, "files beside conversations")
 
 
 def _doomed_originals(
