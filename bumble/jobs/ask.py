@@ -265,7 +265,7 @@ class Dropped(Struct, frozen=True):
 class Draft(Struct, frozen=True):
     """What a model makes of a stretch, each sentence of it checked."""
 
-    answer: StretchAnswer
+    answer: StretchAnswer = StretchAnswer()
     dropped: tuple[Dropped, ...] = ()
     mended: int = 0  # sentences that stand the second time
     wording: sayings.Wording | None = None  # of quotes; None: a model wrote it

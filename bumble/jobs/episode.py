@@ -50,10 +50,11 @@ def plan_felt(
         at: The present.
         model: What made it; empty: a rule.
     """
-    left = _left(circadian.seconds_between(ended, at))
+    since = max(0.0, circadian.seconds_between(ended, at))
+    left: float = 0.5 ** (since / 60 / affects.HALF_LIFE_MINUTES)  # the share that is left of it
     line = felt_line(at, message, assessment, model)
     noted = sessions.plan_append(session, [line], "note what it did to the body")
-    if not left:
+    if left < affects.FORGET_BELOW:
         return [noted]
 
     def move(soma: Soma) -> Soma:
@@ -97,12 +98,6 @@ def felt_line(
     return sessions.Appraised(
         at, message.id, assessment.points, assessment.felt, *emotion, extra=extra
     )
-
-
-def _left(age_seconds: float) -> float:
-    """Tell which share of an appraisal is left, in [0, 1]; 0 where no affect would be left."""
-    left: float = 0.5 ** (max(0.0, age_seconds) / 60 / affects.HALF_LIFE_MINUTES)
-    return left if left >= affects.FORGET_BELOW else 0.0
 
 
 PURPOSE = "remember"

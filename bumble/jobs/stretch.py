@@ -163,9 +163,8 @@ def run(runtime: Runtime, job: scene.StretchJob, *, allow_shrink: bool = False) 
     """
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     shown = scene.gather(runtime, session, job.messages)
-    nothing = ask.Draft(ask.StretchAnswer())
     if not shown.labels:
-        return _result(runtime, job, shown, nothing, memories.Memories(runtime.now()))
+        return _result(runtime, job, shown, ask.Draft(), memories.Memories(runtime.now()))
     # by the whole conversation, so that each part of it is decided alike
     wording = sayings.wording(runtime, session, session.messages)
     try:
@@ -258,8 +257,8 @@ def _failed(
     failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
     if failed >= TRIES:
         parts = {memories.EPISODE} if shown.session.imported is None else set()
-        made = memories.of(runtime, shown, job, ask.Draft(ask.StretchAnswer()), parts)
-        passed = _result(runtime, job, shown, ask.Draft(ask.StretchAnswer()), made)
+        made = memories.of(runtime, shown, job, ask.Draft(), parts)
+        passed = _result(runtime, job, shown, ask.Draft(), made)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))
 
     def counted() -> list[Change | None]:

@@ -88,7 +88,8 @@ class Record(Struct, frozen=True, kw_only=True):
     UNSAID: ClassVar[str] = ""  # what is wrong with one that has no text; empty: nothing
     FILED_AS: ClassVar[str] = ""  # the attribute that its file is named for, before its id
     WHEN: ClassVar[str] = "at"  # the attribute that says when it was written, said or lived
-    # keys of which the side counts that is newer, each with the key of the time that says so
+    # keys of which the side counts that is newer, each with the key of the time that says so;
+    # where neither side has that time, the rule of the field
     OF_NEWER: ClassVar[Mapping[str, str]] = {}
 
     id: Annotated[str, fields.GIVEN]
@@ -119,8 +120,9 @@ class Record(Struct, frozen=True, kw_only=True):
     ) -> dict[str, Any]:
         """Return what the values of two sides become."""
         taken = {
-            key: fields.of_side(key, fields.newer(current, incoming, time))
+            key: fields.of_side(key, last)
             for key, time in cls.OF_NEWER.items()
+            if (last := fields.newer(current, incoming, time)).get(time) is not None
         }
         return fields.mapping(base, current, incoming, {**cls.rules(), **taken})
 

@@ -12,7 +12,7 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import base, kind
-from bumble.records.fields import ABSENT, BODY, JOINED, Clash, Key, joined, listed, one_of, told
+from bumble.records.fields import ABSENT, BODY, JOINED, Key, joined, listed, one_of, told
 from bumble.text import markdown, words
 
 ACTIVE, PAUSED, DONE = "active", "paused", "done"
@@ -22,8 +22,6 @@ STATUSES = (ACTIVE, PAUSED, DONE)
 def _further(base: Any, current: Any, incoming: Any) -> Any:
     """Take the status that is further on: done on either side it is done."""
     sides = [ACTIVE if side is ABSENT else side for side in (current, incoming)]
-    if not all(side in STATUSES for side in sides):
-        raise Clash
     return max(sides, key=STATUSES.index)
 
 

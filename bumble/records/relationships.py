@@ -43,15 +43,12 @@ class PendingNote(Struct, frozen=True):
 
 
 def _pending(base: Any, current: Any, incoming: Any) -> Any:
-    together = fields.joined(base, current, incoming)
-    if together is fields.ABSENT:
-        return fields.ABSENT
+    together = fields.joined(base, current, incoming) or []
     by_time = sorted(
         together, key=lambda note: str(note.get("at")) if isinstance(note, dict) else ""
     )
-    return _newest(
-        by_time, [str(note.get("audience")) if isinstance(note, dict) else "" for note in by_time]
-    )
+    circles = [str(note.get("audience")) if isinstance(note, dict) else "" for note in by_time]
+    return _newest(by_time, circles) or fields.ABSENT
 
 
 def _newest(notes: Sequence[base.T], circles: Sequence[Hashable]) -> list[base.T]:
@@ -67,8 +64,6 @@ def _moved_score(first: float, base: Any, current: Any, incoming: Any) -> Any:
     """Let both sides move a score, from what it is `first`, where they met apart."""
     base = first if base is fields.ABSENT else base
     values = [0 if value is fields.ABSENT else value for value in (base, current, incoming)]
-    if not all(isinstance(value, int | float) for value in values):
-        raise fields.Clash
     return round(min(max(values[1] + values[2] - values[0], 0.0), 1.0), 4)
 
 
@@ -132,22 +127,25 @@ class Relationship(kind.Record, frozen=True, kw_only=True):
         retold="{1.name}: portrait",
     )
     WHEN: ClassVar[str] = "last_reflection"
-    BY_REFLECTION: ClassVar[
-        Mapping[str, fields.Rule]
-    ] = {  # the later one's, else what both sides make
-        "previous_health": fields.plain,
-        "scores": fields.nested(
-            {name: partial(_moved_score, first) for name, first in asdict(STRANGER).items()}
-        ),
-        "dynamic": fields.plain,
-    }
+    OF_NEWER: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("previous_health", "scores", "dynamic"), "last_reflection"
+    )
 
     # what the person is called, `aliases` too; the first is shown
     names: Annotated[
         tuple[str, ...],
         fields.Key(merge=fields.joined, said=lambda was, now: [f": called {', '.join(now)}"]),
     ]
-    scores: Annotated[Scores, fields.Key(read=_scores, said=_moved)]
+    scores: Annotated[
+        Scores,
+        fields.Key(
+            read=_scores,
+            merge=fields.nested(
+                {name: partial(_moved_score, first) for name, first in asdict(STRANGER).items()}
+            ),
+            said=_moved,
+        ),
+    ]
     interaction_count: Annotated[
         int,
         fields.Key(
@@ -196,20 +194,6 @@ class Relationship(kind.Record, frozen=True, kw_only=True):
             rows = (row for row in markdown.lines(portrait) if line_key(row) not in formed)
             portrait = markdown.trimmed("".join(rows).lstrip("\r\n"))
         return {"names": tuple(dict.fromkeys((*names, *aliases))), "text": portrait}
-
-    @classmethod
-    def merged(
-        cls, base: fields.Values, current: fields.Values, incoming: fields.Values
-    ) -> dict[str, Any]:
-        """Join what is known of a person: counters add up, notes of both wait."""
-        last = fields.newer(current, incoming, "last_reflection")
-        reflected = last.get("last_reflection") is not None
-
-        rules = {
-            key: fields.of_side(key, last) if reflected else rule
-            for key, rule in cls.BY_REFLECTION.items()
-        }
-        return fields.mapping(base, current, incoming, {**cls.rules(), **rules})
 
     @property
     def notes(self) -> tuple[kind.RecordView, ...]:

@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from bumble.body.soma import is_open
 from bumble.entity import changes
@@ -46,14 +46,10 @@ HEADING = "## "
 TITLE = "# Working memory\n"
 
 
-class MemoryLine(Struct, frozen=True):
-    """One line of working memory."""
+class MemoryLine(RecordView, frozen=True, kw_only=True):
+    """One line of working memory, its text without its mark and its origin."""
 
     section: str  # the title above it; empty: none
-    text: str  # without its mark and its origin
-    origin: base.Provenance
-    source: str  # the line as it stands
-    number: int  # of the line in the file, from 1
 
 
 def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
@@ -63,8 +59,18 @@ def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
         if row.startswith(HEADING):
             section = row.removeprefix(HEADING).strip()
         elif row.startswith(NOTE_MARK):
-            text = shown_note(row.rstrip("\r\n")).removeprefix(NOTE_MARK).strip()
-            lines.append(MemoryLine(section, text, origin_of_note(row), row, number))
+            origin = origin_of_note(row)
+            lines.append(
+                MemoryLine(
+                    id=f"{section or stem}, line {number}",
+                    text=shown_note(row.rstrip("\r\n")).removeprefix(NOTE_MARK).strip(),
+                    origin=origin,
+                    sources=origin.sources,
+                    line=number,
+                    source=row,
+                    section=section,
+                )
+            )
     return tuple(lines)
 
 
@@ -76,17 +82,7 @@ def read(file: Path) -> str:
 
 
 def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    return [
-        RecordView(
-            f"{line.section or path.stem}, line {line.number}",
-            line.text,
-            line.origin,
-            line.origin.sources,
-            line=line.number,
-            source=line.source,
-        )
-        for line in parse(base.read_text(path))
-    ]
+    return parse(base.read_text(path), path.stem)
 
 
 WORKING = Kind(
