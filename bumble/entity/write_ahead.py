@@ -216,11 +216,8 @@ def adopt(root: Path) -> list[Path]:
 
 def stray_files(root: Path) -> list[Path]:
     """Return the temporary files that killed writers left; only sure while nobody writes."""
-    found: list[Path] = []
-    for place, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if name != ".git"]
-        found += [Path(place, name) for name in names if name.endswith(disk.TEMPORARY_SUFFIX)]
-    return sorted(found)
+    every = disk.walked(root, lambda inner: inner.name != ".git")
+    return sorted(root / inner for inner in every if inner.name.endswith(disk.TEMPORARY_SUFFIX))
 
 
 def recover(root: Path) -> list[Path]:

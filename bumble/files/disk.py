@@ -18,9 +18,9 @@ import stat
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from bumble import patterns
@@ -292,14 +292,27 @@ def is_elsewhere(path: Path) -> bool:
     top = _top(os.fspath(path))
     if status.st_nlink < 2 or top is None or os.name == "nt":
         return False
-    same = (status.st_dev, status.st_ino)
     names = 0
-    for place, _, below in os.walk(top):
-        for name in below:
-            with suppress(OSError):
-                other = os.lstat(os.path.join(place, name))  # noqa: PTH118  (many of them)
-                names += (other.st_dev, other.st_ino) == same
+    for inner in walked(Path(top)):
+        with suppress(OSError):
+            names += os.path.samestat(status, os.lstat(f"{top}/{inner}"))
     return names < status.st_nlink
+
+
+def walked(
+    top: Path, passes: Callable[[PurePosixPath], bool] = lambda _: True
+) -> Iterator[PurePosixPath]:
+    """Yield all that lies below a folder and is no folder, in order, by its way from there.
+
+    Args:
+        top: The folder; no link is followed.
+        passes: Whether something counts, and what lies below it.
+    """
+    for place, folders, names in os.walk(top):
+        here = PurePosixPath(Path(place).relative_to(top).as_posix())
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        folders[:] = sorted(name for name in folders if name not in links and passes(here / name))
+        yield from filter(passes, map(here.joinpath, sorted((*names, *links))))
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -653,11 +666,3 @@ def file_name(title: str) -> str:
         return stem
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{stem.strip('-')}-{digest}" if stem else f"x-{digest}"
-
-
-def common_prefix(first: bytes, other: bytes) -> bytes:
-    """Return the bytes that two texts begin with alike."""
-    length = next(
-        (n for n, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1]), None
-    )
-    return first[: min(len(first), len(other)) if length is None else length]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePosixPath
 
@@ -22,7 +21,6 @@ from bumble.errors import (
     HistoryUnreadableError,
     PastMissingError,
     RecordInvalidError,
-    UnsafePathError,
 )
 from bumble.files import disk, git
 from bumble.history import log
@@ -179,7 +177,7 @@ def _batches(entries: Sequence[_Entry]) -> Iterator[list[_Entry]]:
 
 
 MOST_PLAIN_BYTES = 4_000_000  # of a file that no kind of record reads
-NOT_MEMORY = ("workspace",)
+NOT_MEMORY = "workspace"
 BEGINNINGS = ("first_met", "formed", "at")  # times of a record, that of its beginning first
 
 
@@ -218,18 +216,10 @@ def listing_by_times(entity: Entity) -> str:
 
 def _plain_files(root: Path) -> Iterator[Path]:
     """Yield the files of a folder that are its own; no link is followed."""
-    for place, folders, names in os.walk(root):
-        inner = PurePosixPath(Path(place).relative_to(root).as_posix())
-        folders[:] = sorted(
-            name
-            for name in folders
-            if is_used(inner / name) and (inner / name).parts[0] not in NOT_MEMORY
-        )
-        for name in sorted(names):
-            path = Path(place) / name
-            with suppress(UnsafePathError):
-                if is_used(inner / name) and path.is_file() and not path.is_symlink():
-                    yield path
+    for inner in disk.walked(root, lambda inner: is_used(inner) and inner.parts[0] != NOT_MEMORY):
+        path = root / inner
+        if path.is_file() and not path.is_symlink():
+            yield path
 
 
 def _then(entity: Entity, kind: Kind, path: Path, moment: datetime, zone: tzinfo) -> bytes | None:

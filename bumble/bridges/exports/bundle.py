@@ -9,7 +9,6 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath, PurePosixPath
 
@@ -40,11 +39,15 @@ class Bundle(Struct):
 def collect(entity: Entity, *, keeps_secrets: bool = False) -> Bundle:
     """Read the files that go into an archive; secrets may stay in one that stays here."""
     bundle = Bundle()
-    for name in _walked(entity.root, bundle):
+    for inner in disk.walked(entity.root, lambda inner: not is_derived(inner)):
+        name, path = inner.as_posix(), entity.root / inner
+        why = _why_not(path)
         try:
-            data = disk.read(entity.root / name)
+            data = b"" if why else disk.read(path)
         except (UnsafePathError, OSError):
-            bundle.left_out[name] = "it can't be read"
+            why = "it can't be read"
+        if why:
+            bundle.left_out[disk.readable(name)] = why
         else:
             bundle.members[name] = data if keeps_secrets else _harmless(name, data, bundle)
     return bundle
@@ -62,24 +65,6 @@ def packed(bundle: Bundle) -> bytes:
     return stream.getvalue()
 
 
-def _walked(root: Path, bundle: Bundle) -> Iterator[str]:
-    for place, folders, names in os.walk(root):
-        here = Path(place).relative_to(root)
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
-        folders[:] = sorted(
-            name for name in folders if name not in links and not is_derived(here / name)
-        )
-        for name in sorted((*names, *links)):
-            path, inside = Path(place) / name, here / name
-            if is_derived(inside):
-                continue
-            why = _why_not(path, name)
-            if why:
-                bundle.left_out[disk.readable(inside.as_posix())] = why
-            else:
-                yield inside.as_posix()
-
-
 def is_derived(path: PurePath) -> bool:
     """Whether something in the folder is derived, or of one machine only."""
     parts = PurePath(os.fspath(path).casefold()).parts
@@ -88,7 +73,8 @@ def is_derived(path: PurePath) -> bool:
     return derived or ours or parts[-1].endswith(disk.TEMPORARY_SUFFIX)
 
 
-def _why_not(path: Path, name: str) -> str:
+def _why_not(path: Path) -> str:
+    name = path.name
     if path.is_symlink() or not path.is_file():
         return "a link, or no plain file"
     if not disk.is_text(name) or not name.isprintable() or "\\" in name or ":" in name:

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError
@@ -105,9 +105,10 @@ def _pour(new: Path, dest: Path) -> None:
             path.replace(there)
 
 
-def _is_left(name: str) -> bool:
-    """Whether a killed export left it."""
-    return name.startswith(".") and name.endswith(disk.TEMPORARY_SUFFIX)
+def _is_exports(inner: PurePosixPath) -> bool:
+    """Whether something should be an export's: no reader's own, and nothing that a kill left."""
+    is_left = inner.name.startswith(".") and inner.name.endswith(disk.TEMPORARY_SUFFIX)
+    return not is_left and str(inner) not in READERS_OWN
 
 
 def _mark(names: Iterable[str], written: Mapping[str, bytes]) -> bytes:
@@ -120,23 +121,14 @@ def _replaceable(dest: Path) -> set[str]:
     """Return what lies in an export's folder; refuse one in which something of others lies."""
     if not dest.is_dir():
         raise RefusedError(f"{dest} is a file, and stays one\nName a folder; nothing was written.")
-    ours, found = {MARK, *listed(disk.read_cache(dest / MARK) or b"")}, set[str]()
-    for place, folders, names in os.walk(dest):
-        here = Path(place).relative_to(dest)
-        folders[:] = [
-            name
-            for name in folders
-            if (here / name).as_posix() not in READERS_OWN and not _is_left(name)
-        ]
-        linked = [name for name in (*folders, *names) if (Path(place) / name).is_symlink()]
-        for name in (*names, *linked):
-            path = (here / name).as_posix()
-            if path not in ours or name in linked:  # what is listed may lead elsewhere
-                raise RefusedError(
-                    f"{dest / path} is no part of an export\n"
-                    "`--force` replaces nothing else; nothing was written."
-                )
-            found.add(path)
+    ours = {MARK, *listed(disk.read_cache(dest / MARK) or b"")}
+    found = set(map(str, disk.walked(dest, _is_exports)))
+    for path in sorted(found):
+        if path not in ours or (dest / path).is_symlink():  # what is listed may lead elsewhere
+            raise RefusedError(
+                f"{dest / path} is no part of an export\n"
+                "`--force` replaces nothing else; nothing was written."
+            )
     return found
 
 

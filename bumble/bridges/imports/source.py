@@ -216,23 +216,19 @@ def _member(name: str, status: os.stat_result) -> Member:
 
 def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the plain files below a folder; no link is followed."""
-    seen = 0
-    for place, folders, names in os.walk(top):
-        inside = Path(place).relative_to(top)
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        if len(inside.parts) >= MAX_DEPTH:
-            folders.clear()
-        for name in names:
-            seen += 1
-            if seen > MAX_FILES:
-                source.left_out.append(LeftOut(str(inside), f"beyond {MAX_FILES:,} files"))
-                return
-            shown = (inside / name).as_posix()
-            status = os.lstat(Path(place) / name)
-            if not stat.S_ISREG(status.st_mode):
-                source.left_out.append(LeftOut(shown, "a link, or no plain file"))
-            elif disk.is_text(shown):
-                yield shown, status
+
+    def passes(inner: PurePosixPath) -> bool:
+        return inner.name not in SKIPPED and len(inner.parents) <= MAX_DEPTH + 1
+
+    for seen, inner in enumerate(disk.walked(top, passes), 1):
+        if seen > MAX_FILES:
+            source.left_out.append(LeftOut(str(inner.parent), f"beyond {MAX_FILES:,} files"))
+            return
+        status = os.lstat(top / inner)
+        if not stat.S_ISREG(status.st_mode):
+            source.left_out.append(LeftOut(str(inner), "a link, or no plain file"))
+        elif disk.is_text(str(inner)):
+            yield str(inner), status
 
 
 def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> ImportSource:

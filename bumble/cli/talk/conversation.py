@@ -321,7 +321,8 @@ class Conversation:
                 f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
             )
         (_, old), (role, new) = before[len(same)], now[len(same)]
-        first = len(disk.common_prefix(old.encode(), new.encode()))
+        pairs = zip(old.encode(), new.encode(), strict=False)
+        first = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
         part = "stable block" if role == "system" else f"{role} message"
         return f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
 
