@@ -241,10 +241,9 @@ class Commits:
         is_open = self.repository.under_way not in ("", "a bisection")
         if self.blind or not is_open or self._unfiltered(there):
             return None
-        stdin = "".join(f"{path}\n" for path in there).encode(errors="surrogateescape")
-        stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=stdin)
-        blobs = stored.text.split()
-        return dict(zip(there, blobs, strict=True)) if stored.code == 0 else None
+        paths = git.listed(there, "\n")
+        stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=paths)
+        return dict(zip(there, stored.text.split(), strict=True)) if stored.code == 0 else None
 
     def adopt(self, change_set: changes.ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
@@ -432,12 +431,11 @@ class Commits:
         Returns:
             Whether there was something to do.
         """
-        stdin = "\0".join(paths).encode(errors="surrogateescape")
         options = ("-c", "i18n.commitEncoding=UTF-8", "--literal-pathspecs", *command)
         for _ in range(BUSY_TRIES):
             with git_operations.noted(self.root, git_operations.Operation("commit")):
                 named = (*options, "--pathspec-from-file=-", "--pathspec-file-nul")
-                result = signed(self.git, self.policy, *named, stdin=stdin)
+                result = signed(self.git, self.policy, *named, stdin=git.listed(paths))
             is_refused = any(not line.startswith("warning: ") for line in result.err.splitlines())
             if result.code == 0 or (result.code == 1 and not is_refused):
                 # or there is nothing to commit: line ends alone, or a killed writer did it

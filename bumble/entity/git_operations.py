@@ -174,7 +174,7 @@ def settle(root: Path, place: git.Git) -> GitSettled:
     """
     _wait_for_merge(root)
     operations = cut_off(root)
-    if not operations or place.foreign or place.trap or (place.strays and not place.trusted):
+    if not operations or place.unsafe:
         return GitSettled()
     cleared: list[Path] = []
     kept: list[str] = []
@@ -311,10 +311,8 @@ def _keep_edits(
 def _unknown(top: git.Git, paths: Sequence[str]) -> list[str]:
     """Return those of some files whose bytes git has under no name."""
     there = [path for path in paths if "\n" not in path and _is_plain(top.repository.top / path)]
-    stdin = "".join(f"{path}\n" for path in there).encode(errors="surrogateescape")
-    hashed = top.call("hash-object", "--stdin-paths", stdin=stdin)
-    checked = top.call("cat-file", "--batch-check", stdin=hashed.out)
-    rows = checked.text.splitlines()
+    hashed = top.call("hash-object", "--stdin-paths", stdin=git.listed(there, "\n"))
+    rows = top.call("cat-file", "--batch-check", stdin=hashed.out).text.splitlines()
     if len(rows) != len(there):
         return there
     return [path for path, row in zip(there, rows, strict=True) if row.endswith(" missing")]
@@ -331,15 +329,15 @@ def _put_back(top: git.Git, merge: Operation, touched: Iterable[str]) -> None:
         FolderUnwritableError: If git can't; it can be tried again.
     """
     names = sorted(touched)
-    listed = top.call("ls-tree", "-r", "--name-only", "-z", merge.head).text.split("\0")
-    there = set(names) & set(listed)
-    stdin = "\0".join(names).encode(errors="surrogateescape")
+    there = set(names).intersection(
+        top.call("ls-tree", "-r", "--name-only", "-z", merge.head).text.split("\0")
+    )
     from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
     done = [top.call("merge", "--quit")]
     if names:
         reset = ("--literal-pathspecs", "reset", "-q", *from_stdin, merge.head)
-        done.append(top.call(*reset, stdin=stdin))
-    old = "\0".join(sorted(there)).encode(errors="surrogateescape")
+        done.append(top.call(*reset, stdin=git.listed(names)))
+    old = git.listed(sorted(there))
     done.append(top.call("checkout-index", "-f", "-q", "-z", "--stdin", stdin=old))
     for result in done:
         if result.code != 0:

@@ -39,12 +39,8 @@ def place_of(root: Path, cycle: str, *, trusted: bool) -> git.Git:
         raise ReviewError(root, cycle, "it is in no git repository", advice)
     if not git.installed():
         raise ReviewError(root, cycle, "git is not installed here", "Install it")
-    why = f"{place.foreign} belongs to somebody else" if place.foreign else ""
-    if place.trap:
-        why = f"{place.trap} is no plain file; git would wait for it"
-    why = why or ("" if trusted else place.outside_repository)
-    if why:
-        raise ReviewError(root, cycle, why, "`bumble doctor` says what to do")
+    if place.unsafe:
+        raise ReviewError(root, cycle, place.unsafe, "`bumble doctor` says what to do")
     return place
 
 
@@ -186,22 +182,24 @@ def find(root: Path, name: str) -> str:
     if not NAME.fullmatch(name):
         return ""
     wanted = (f"{HEADS}{name}", f"refs/remotes/*/{FOLDER}/{name}")
-    result = git.call(root, "for-each-ref", "--format=%(objectname)", *wanted)
-    return next(iter(result.text.split()), "") if result.code == 0 else ""
+    return next(iter(_refs(root, "objectname", *wanted)), "")
 
 
 def names(root: Path) -> list[str]:
     """Return the branches of proposals that are here, whether or not they still wait."""
-    result = git.call(root, "for-each-ref", "--format=%(refname)", HEADS)
-    found = (row.removeprefix(HEADS) for row in result.text.splitlines())
-    return [name for name in found if NAME.fullmatch(name)] if result.code == 0 else []
+    found = (row.removeprefix(HEADS) for row in _refs(root, "refname", HEADS))
+    return [name for name in found if NAME.fullmatch(name)]
+
+
+def _refs(root: Path, field: str, *wanted: str) -> list[str]:
+    """Return what git says of some branches; nothing where it can't."""
+    return (git.run(root, "for-each-ref", f"--format=%({field})", *wanted) or "").split()
 
 
 def named_elsewhere(root: Path, path: str) -> set[str]:
     """Return the names that a file has on any branch of the owner's, as it was committed there."""
-    listed = git.call(root, "for-each-ref", "--format=%(refname)", "refs/heads")
-    heads = [row for row in listed.text.splitlines() if not row.startswith(HEADS)]
-    if listed.code != 0 or not heads:
+    heads = [row for row in _refs(root, "refname", "refs/heads") if not row.startswith(HEADS)]
+    if not heads:
         return set()
     options = ("--no-color", "-h", "-o", "-E", "-e", NAME.pattern)
     result = git.call(root, "grep", *options, *heads[: git.MAX_NAMES], "--", f"./{path}")
@@ -216,5 +214,4 @@ def drop(root: Path, which: Collection[str]) -> None:
     for name in which:
         if NAME.fullmatch(name):
             with git_operations.noted(root, git_operations.Operation("review")):
-                options = ("--delete", "--force", "--quiet")
-                place.call("branch", *options, f"{FOLDER}/{name}")
+                place.call("branch", "--delete", "--force", "--quiet", f"{FOLDER}/{name}")

@@ -193,22 +193,17 @@ class Git(Struct, frozen=True, dict=True):
             timeout_seconds: After which git is killed.
             silence_seconds: After which git is ended, if it says nothing.
         """
-        place = self.repository
-        if self.foreign:
-            why = f"{self.foreign} belongs to somebody else; if you trust it: {self.advice}"
-            return GitResult(REFUSED, b"", why)
-        if self.trap:
-            return GitResult(REFUSED, b"", f"{self.trap} is no plain file; git would wait for it")
+        if self.closed:
+            return GitResult(REFUSED, b"", self.closed)
         options = self._named
         if not (READS_FILES | MOVES_BRANCHES).isdisjoint(arguments):
             if self.programs is None:
                 why = "the repository's own config can't be read, or names a program oddly"
                 return GitResult(REFUSED, b"", why)
             options += self.programs.options
-        command = (*options, *_shut(arguments))
         return _start(
-            place.folder,
-            command,
+            self.repository.folder,
+            (*options, *_shut(arguments)),
             stdin=stdin,
             environ=environ,
             timeout_seconds=timeout_seconds,
@@ -279,6 +274,18 @@ class Git(Struct, frozen=True, dict=True):
         return self.repository.trap()
 
     @property
+    def closed(self) -> str:
+        """Why nothing of it may be read; empty if it may."""
+        if self.foreign:
+            return f"{self.foreign} belongs to somebody else; if you trust it: {self.advice}"
+        return f"{self.trap} is no plain file; git would wait for it" if self.trap else ""
+
+    @property
+    def unsafe(self) -> str:
+        """Why bumble writes nothing to it; empty if it does."""
+        return self.closed or ("" if self.trusted else self.outside_repository)
+
+    @property
     def advice(self) -> str:
         """The command that tells git that somebody else's repository may be used."""
         top = shlex.quote(str(self.repository.top))
@@ -301,8 +308,7 @@ class Git(Struct, frozen=True, dict=True):
         if code != 0 or any("=" in name for name in (*aside, *hooks)):
             return None  # git takes a name with that sign from no command line
         owners = _filters([key for scope, key in pairs if scope in OWNERS_OWN])
-        collects = "gc.recentobjectshook" in its
-        return Programs(owners - aside, aside, frozenset(hooks), collects)
+        return Programs(owners - aside, aside, frozenset(hooks), "gc.recentobjectshook" in its)
 
     def unfiltered(self, paths: Sequence[str]) -> tuple[str, str] | None:
         """Return a path that needs a filter which may not run or is not there, and its name.
@@ -330,8 +336,7 @@ class Git(Struct, frozen=True, dict=True):
         Raises:
             ValueError: If git can't tell.
         """
-        stdin = "".join(f"{path}\0" for path in paths).encode(errors="surrogateescape")
-        result = self.call("check-attr", "-z", "--stdin", "filter", stdin=stdin)
+        result = self.call("check-attr", "-z", "--stdin", "filter", stdin=listed(paths))
         if result.code != 0:
             raise ValueError(f"git can't tell which filters its files go through: {result.why}")
         rows = result.text.split("\0")
@@ -582,6 +587,11 @@ def _names(index: Path, texts: Iterable[str]) -> bool:
     return named or data[4:8] == b"\0\0\0\4" or b"link" in data
 
 
+def listed(names: Iterable[str], end: str = "\0") -> bytes:
+    """Return names as git reads them from its standard input."""
+    return "".join(f"{name}{end}" for name in names).encode(errors="surrogateescape")
+
+
 def run(folder: Path, *arguments: str) -> str | None:
     """Run git in a folder; None if it is not installed, fails, or takes too long."""
     result = call(folder, *arguments)
@@ -629,8 +639,7 @@ def blobs(folder: Path, names: Sequence[str]) -> list[bytes | None]:
         HistoryUnreadableError: If git gives up, as it does in a clone that left objects behind.
     """
     asked = (NOWHERE if "\n" in name else name for name in names)  # git reads one a line
-    stdin = "".join(f"{name}\n" for name in asked).encode(errors="surrogateescape")
-    result = call(folder, "cat-file", "--batch", stdin=stdin)
+    result = call(folder, "cat-file", "--batch", stdin=listed(asked, "\n"))
     if result.code != 0:
         raise HistoryUnreadableError(folder, result.why)
     contents, at = list[bytes | None](), 0

@@ -88,13 +88,12 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     if place is None:
         return Mended()
     settled = Mended()
-    may_write = not (place.foreign or place.trap or (place.strays and not policy.trusted))
     begun = {
         note: merge.incoming
         for note, merge in git_operations.cut_off(root).items()
         if merge.what == git_operations.CONCLUDE
     }
-    if may_write and (begun or unmerged(place)):
+    if not place.unsafe and (begun or unmerged(place)):
         with changes.held(root, timeout_seconds=timeout_seconds):
             settled = _go_on(root, place, policy, begun)
     back = _taken_back(root)
@@ -520,8 +519,7 @@ def lacks_driver(root: Path, repository: gitdir.Repository) -> bool:
 
 def may_have_driver(place: git.Git) -> bool:
     """Whether the repository is this folder's own, and this user's."""
-    leads_away = place.strays is not None and not place.trusted
-    return is_own(place.repository) and not (place.foreign or place.trap or leads_away)
+    return is_own(place.repository) and not place.unsafe
 
 
 def is_own(repository: gitdir.Repository) -> bool:

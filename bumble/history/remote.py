@@ -65,9 +65,8 @@ def place_of(root: Path, *, trusted: bool) -> git.Git:
         raise HistoryMissingError(root)
     if not git.installed():
         raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
-    if place.foreign or place.trap:
-        why = "its repository belongs to somebody else, or holds a pipe"
-        raise SyncError(root, why, "`bumble doctor` says which.")
+    if place.closed:
+        raise SyncError(root, place.closed, "`bumble doctor` says more.")
     named = place.reaching_programs(but=clone.DRIVER_KEY)
     if not trusted and (named or place.strays):
         what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
