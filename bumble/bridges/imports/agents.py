@@ -33,7 +33,7 @@ def fits_openclaw(source: ImportSource) -> bool:
 
 def fits_hermes(source: ImportSource) -> bool:
     """Whether the files are Hermes's folder."""
-    return bool(source.below("memories/MEMORY.md", "memories/USER.md", "*/memories/MEMORY.md"))
+    return bool(source.matching("memories/MEMORY.md", "memories/USER.md", "*/memories/MEMORY.md"))
 
 
 def _workspace(
@@ -180,7 +180,9 @@ def _said(message: Mapping[str, Any], number: int, name: str) -> ledger.Imported
     if role in ("user", "assistant"):
         blocks = [_piece(piece, own=own) for piece in pieces]
     else:
-        blocks = [ledger.left(ledger.RESULTS if role == "tool" else ledger.SYSTEM)] * len(pieces)
+        blocks = [
+            ledger.ImportedBlock(why=ledger.RESULTS if role == "tool" else ledger.SYSTEM)
+        ] * len(pieces)
     return ledger.ImportedMessage(
         head, [*blocks, *map(_call, foreign.listed(message, "tool_calls"))]
     )
@@ -189,22 +191,24 @@ def _said(message: Mapping[str, Any], number: int, name: str) -> ledger.Imported
 def _piece(piece: object, *, own: bool) -> ledger.ImportedBlock:
     kind = "text" if isinstance(piece, str) else foreign.text(piece, "type")
     if "reasoning" in kind:
-        return ledger.left(ledger.THOUGHTS)
+        return ledger.ImportedBlock(why=ledger.THOUGHTS)
     if kind != "text":
         return ledger.mark("picture") if kind == "image" else ledger.unknown(kind)
     words = foreign.text(piece) or foreign.text(piece, "text")
-    wrapped = foreign.parsed(words) if own and words.startswith("{") else {}
+    wrapped = foreign.mapping(foreign.json_of(words)) if own and words.startswith("{") else {}
     if {"type", "time"} <= set(wrapped):  # by some versions, what nobody said likewise
         words = foreign.text(wrapped, "message") if wrapped["type"] == "user_message" else ""
-    return ledger.ImportedBlock(words) if words.strip() else ledger.left(ledger.SYSTEM)
+    return ledger.ImportedBlock(words, "" if words.strip() else ledger.SYSTEM)
 
 
 def _call(call: object) -> ledger.ImportedBlock:
     """Read what an older agent said by a tool; no other call says anything."""
     function = foreign.mapping(call, "function") or foreign.mapping(call)
-    said = foreign.first(foreign.parsed(foreign.text(function, "arguments")), "message")
+    said = foreign.first(
+        foreign.mapping(foreign.json_of(foreign.text(function, "arguments"))), "message"
+    )
     is_said = function.get("name") == SAYS and said
-    return ledger.ImportedBlock(said) if is_said else ledger.left(ledger.CALLS)
+    return ledger.ImportedBlock(said) if is_said else ledger.ImportedBlock(why=ledger.CALLS)
 
 
 def _block(data: Mapping[str, Any]) -> Iterator[ledger.Item]:

@@ -70,7 +70,7 @@ def _blocks(response: Mapping[str, Any]) -> Iterator[ledger.ImportedBlock]:
             )
     for key, why in LEFT.items():
         for _ in foreign.several(response, key):
-            yield ledger.left(why)
+            yield ledger.ImportedBlock(why=why)
 
 
 GROK = foreign.Files(
@@ -120,9 +120,9 @@ def _of_branches(nodes: Mapping[str, Any]) -> Iterator[ledger.ImportedMessage]:
 def _fragment(data: object) -> ledger.ImportedBlock:
     kind, words = foreign.text(data, "type"), foreign.text(data, "content")
     if kind == "THINK":
-        return ledger.left(ledger.THOUGHTS)
+        return ledger.ImportedBlock(why=ledger.THOUGHTS)
     if kind.startswith(SEARCHED):
-        return ledger.left(ledger.RESULTS)
+        return ledger.ImportedBlock(why=ledger.RESULTS)
     is_said = kind in (ASKED, *ANSWERED) and words.strip()
     return ledger.ImportedBlock(words) if is_said else ledger.unknown(kind)
 
@@ -172,7 +172,7 @@ def _chunk(data: object) -> ledger.ImportedBlock:
     if kind == "image_url":
         return ledger.mark("picture", foreign.text(data, "imageUrl").rpartition("/")[2][:80])
     known = {"reference": ledger.CITED, "tool_call": ledger.CALLS}
-    return ledger.left(known[kind]) if kind in known else ledger.unknown(kind)
+    return ledger.ImportedBlock(why=known[kind]) if kind in known else ledger.unknown(kind)
 
 
 def _canvas(data: object) -> ledger.ImportedBlock:
@@ -219,7 +219,7 @@ def _of_character(
     others = [one for one in foreign.texts(data, "swipes") if one.strip() and one != words]
     blocks = [
         *(
-            [ledger.left(ledger.HIDDEN) if is_hidden else ledger.ImportedBlock(words)]
+            [ledger.ImportedBlock(why=ledger.HIDDEN) if is_hidden else ledger.ImportedBlock(words)]
             * bool(words.strip())
         ),
         *(ledger.mark("picture", one.rpartition("/")[2]) for one in foreign.texts(extra, "image")),
@@ -227,8 +227,9 @@ def _of_character(
             ledger.mark("file", foreign.first(one, "name", "url"))
             for one in foreign.several(extra, "file")
         ),
-        *[ledger.left(ledger.THOUGHTS)] * bool(foreign.text(extra, "reasoning").strip()),
-        *[ledger.left(ledger.ASIDE)] * len(others),
+        *[ledger.ImportedBlock(why=ledger.THOUGHTS)]
+        * bool(foreign.text(extra, "reasoning").strip()),
+        *[ledger.ImportedBlock(why=ledger.ASIDE)] * len(others),
     ]
     own, at = data.get("is_user") is True, _time(data, "send_date", context)
     head = ledger.head(

@@ -107,11 +107,11 @@ def _blocks(message: Mapping[str, Any], document: str) -> list[ledger.ImportedBl
             name = names.get(_asset(part), "") or drawn[:200] or _asset(part)
             blocks.append(ledger.mark("picture", name))
         else:
-            blocks.append(ledger.left(why) if why else _block(message, part, document))
+            blocks.append(ledger.ImportedBlock(why=why) if why else _block(message, part, document))
     for one in attached:
         if foreign.at(one, "id") not in shown:
             mark = ledger.mark("file", foreign.first(one, "name", "id"))
-            blocks.append(ledger.left(why) if why else mark)
+            blocks.append(ledger.ImportedBlock(why=why) if why else mark)
     return blocks
 
 
@@ -152,7 +152,7 @@ def _block(message: Mapping[str, Any], part: object, document: str) -> ledger.Im
         foreign.text(message, "content", "content_type"),
     )
     if ("audio" in kind and kind != "audio_transcription") or "video" in kind:
-        return ledger.left(ledger.MEDIA)
+        return ledger.ImportedBlock(why=ledger.MEDIA)
     words = foreign.text(part) or foreign.text(part, "text")
     if not words.strip() or kind not in ("audio_transcription", *_TEXTS) or content not in _TEXTS:
         return ledger.unknown(kind or content)
@@ -164,7 +164,7 @@ def _block(message: Mapping[str, Any], part: object, document: str) -> ledger.Im
     if _is_report(message):
         return ledger.titled("report", foreign.text(message, "metadata", "async_task_title"), words)
     if content == "execution_output":
-        return ledger.ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(words)}")
+        return ledger.ImportedBlock(f"[output]\n{ledger.fenced(words)}")
     if content == "code" or recipient.startswith(CODE):
         return ledger.ImportedBlock(
             ledger.fenced(words, foreign.text(message, "content", "language"))
@@ -188,14 +188,14 @@ def _document(way: Iterable[object]) -> str:
     """Return the name of the document that was begun last on the way to a message."""
     begun = (one for one in way if foreign.text(one, "recipient").startswith(f"{CANVAS}create"))
     names = [
-        foreign.text(foreign.parsed(foreign.text(one, "content", "text")), "name") for one in begun
+        foreign.text(foreign.json_of(foreign.text(one, "content", "text")), "name") for one in begun
     ]
     return next(filter(None, reversed(names)), "")
 
 
 def _written(words: str, document: str) -> ledger.ImportedBlock:
     """Read a document, what of it was changed, or what was remarked on it."""
-    data = foreign.parsed(words)
+    data = foreign.mapping(foreign.json_of(words))
     name = document or foreign.text(data, "name")
     changed = [foreign.text(one, "replacement") for one in foreign.mappings(data, "updates")]
     remarks = [foreign.text(one, "comment") for one in foreign.mappings(data, "comments")]

@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.source import ImportSource
 
@@ -21,6 +23,10 @@ MAKERS = ("artifacts", "create_file")  # tools that make a document for the pers
 CHANGERS = (*MAKERS, "str_replace")
 CODE = ("repl", "analysis_tool", "bash_tool", "code_execution")  # tools that run code
 TO_MEMORY = "memory_user_edits"
+LEFT = {  # kinds of blocks that nobody said to the person
+    **dict.fromkeys(("thinking", "redacted_thinking"), ledger.THOUGHTS),
+    **dict.fromkeys(("token_budget", "flag"), ledger.SYSTEM),
+}
 
 
 def fits(source: ImportSource) -> bool:
@@ -124,8 +130,7 @@ def _files(message: Mapping[str, Any]) -> Iterator[ledger.ImportedBlock]:
         inside = foreign.text(one, "extracted_content")
         name = foreign.first(one, "file_name", "name", "title").strip()
         name = name or ("pasted text" if inside.strip() else "unnamed")
-        mark = ledger.marked("file", name)
-        yield ledger.ImportedBlock(mark, file=name, inside=inside, is_mark=True)
+        yield replace(ledger.mark("file", name), file=name, inside=inside)
 
 
 def _block(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBlock:
@@ -133,10 +138,8 @@ def _block(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBlo
     kind = foreign.text(data, "type")
     if kind in ("text", "voice_note") and (said := foreign.first(data, "text", "transcript")):
         return ledger.ImportedBlock(said)
-    if kind in ("thinking", "redacted_thinking"):
-        return ledger.left(ledger.THOUGHTS)
-    if kind in ("token_budget", "flag"):
-        return ledger.left(ledger.SYSTEM)
+    if kind in LEFT:
+        return ledger.ImportedBlock(why=LEFT[kind])
     if kind == "image":
         return ledger.mark("picture", foreign.text(data, "file_name"))
     if kind in ("document", "local_resource", "knowledge"):
@@ -157,7 +160,7 @@ def _made(tool: str, given: Mapping[str, Any]) -> ledger.ImportedBlock:
         return ledger.ImportedBlock(ledger.fenced(ran))
     if tool == TO_MEMORY and (noted := foreign.first(given, "control", "replacement")):
         return ledger.to_memory(noted)
-    return ledger.left(ledger.CALLS)
+    return ledger.ImportedBlock(why=ledger.CALLS)
 
 
 def _output(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBlock:
@@ -165,8 +168,9 @@ def _output(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBl
     texts = [foreign.text(one, "text") for one in foreign.mappings(data, "content")]
     printed = "\n".join(filter(str.strip, texts)) or foreign.text(data, "content")
     if foreign.text(data, "tool_use_id") in code and printed.strip():
-        return ledger.ImportedBlock(f"{ledger.marked('output')}\n{ledger.fenced(printed)}")
-    return ledger.left(ledger.ERRORS if data.get("is_error") is True else ledger.RESULTS)
+        return ledger.ImportedBlock(f"[output]\n{ledger.fenced(printed)}")
+    is_error = data.get("is_error") is True
+    return ledger.ImportedBlock(why=ledger.ERRORS if is_error else ledger.RESULTS)
 
 
 def _remembered(names: Mapping[str, str], data: Mapping[str, Any]) -> Iterator[ledger.Item]:
@@ -201,15 +205,9 @@ def _of_project(data: Mapping[str, Any], at: datetime | None) -> Iterator[ledger
             head = ledger.ImportedTurn(f"own {number}", at, ledger.PERSON, "")
             yield ledger.ImportedMessage(head, [ledger.ImportedBlock(own)])
     for number, doc in enumerate(foreign.listed(data, "docs")):
-        title = foreign.first(doc, "filename", "name") or "a file"
-        inside = foreign.first(doc, "content")
-        block = (
-            ledger.ImportedBlock(inside)
-            if inside
-            else ledger.left("files of projects without a text")
-        )
+        title, inside = foreign.first(doc, "filename", "name"), foreign.first(doc, "content")
+        why = "" if inside else "files of projects without a text"
+        doc_id = foreign.text(doc, "uuid") or f"file {number}"
         written = foreign.moment(doc, "created_at") or at
-        head = ledger.ImportedTurn(
-            foreign.text(doc, "uuid") or f"file {number}", written, ledger.OTHER, "", title
-        )
-        yield ledger.ImportedMessage(head, [block])
+        head = ledger.ImportedTurn(doc_id, written, ledger.OTHER, "", title or "a file")
+        yield ledger.ImportedMessage(head, [ledger.ImportedBlock(inside, why)])

@@ -93,11 +93,6 @@ def json_of(words: str) -> Any:
         return None
 
 
-def parsed(words: str) -> Mapping[str, Any]:
-    """Return the mapping that a text holds as JSON; nothing of any other text."""
-    return mapping(json_of(words))
-
-
 def mappings(value: object, *path: str) -> list[Mapping[str, Any]]:
     """Return the mappings of a list."""
     return [item for item in listed(value, *path) if isinstance(item, dict)]

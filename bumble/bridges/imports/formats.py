@@ -101,8 +101,7 @@ def detect(source: ImportSource) -> Format:
             else "is it a folder of notes? Then say --format obsidian, or the program they are from"
         )
         raise ImportInvalidError(source.path, f"no format shows in it; {why}")
-    names = ", ".join(NAMES)
-    why = f"no format that bumble knows shows in it; `--format` takes {names}"
+    why = f"no format that bumble knows shows in it; `--format` takes {', '.join(NAMES)}"
     raise ImportInvalidError(source.path, why)
 
 

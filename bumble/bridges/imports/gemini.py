@@ -55,8 +55,7 @@ def read_gemini(source: ImportSource, context: ledger.ImportContext) -> Iterator
     pages = _pages(source)
     for name in pages:
         yield from _by_day(_page(source, name, context.zone), context.zone)
-    records = foreign.read(source, GEMINI, besides=pages, alone=not pages)
-    yield from _by_day(records, context.zone)
+    yield from _by_day(foreign.read(source, GEMINI, besides=pages, alone=not pages), context.zone)
 
 
 def _by_day(items: Iterable[ledger.Item], zone: tzinfo) -> Iterator[ledger.Item]:
@@ -84,7 +83,8 @@ def _talk(day: date, turns: list[ledger.ImportedTurn]) -> ledger.ImportedTalk:
 
 def _record(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     asked, told = _details(data)
-    answers = [_answer(one) for one in listed(data, "safeHtmlItem")]
+    shown = (plain(text(one, "html")) for one in listed(data, "safeHtmlItem"))
+    answers = [ledger.ImportedBlock(one, "" if one else "answers without words") for one in shown]
     labels = [text(data, "header"), *foreign.texts(data, "products")]
     yield from _entry(
         moment(data, "time"),
@@ -172,11 +172,6 @@ GEMINI = Files(
     frozenset(["header", "title", "time"]),
     {"": _record},
 )
-
-
-def _answer(item: object) -> ledger.ImportedBlock:
-    shown = plain(text(item, "html"))
-    return ledger.ImportedBlock(shown) if shown else ledger.left("answers without words")
 
 
 def _details(

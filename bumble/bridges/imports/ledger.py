@@ -128,11 +128,6 @@ def unknown(kind: str) -> ImportedBlock:
     return ImportedBlock(why=f"blocks of a kind that is not known: {name or 'without a name'}")
 
 
-def left(why: str) -> ImportedBlock:
-    """Leave out a piece, for a reason worded the same for all of a kind."""
-    return ImportedBlock(why=why)
-
-
 def head(
     turn_id: str, at: datetime | None, assistant: str, model: str = "", *, own: bool
 ) -> ImportedTurn:
@@ -166,7 +161,7 @@ def of_branches(
     shown = branch(parents, leaf)
     yield from map(make, shown)
     for message in (make(one) for one in parents if one not in shown):
-        kept = [block if block.is_made else left(ASIDE) for block in message.blocks]
+        kept = [one if one.is_made else ImportedBlock(why=ASIDE) for one in message.blocks]
         yield ImportedMessage(message.head, kept, is_aside=True)
 
 
@@ -235,20 +230,16 @@ def _turns(message: ImportedMessage) -> Iterator[ImportedTurn]:
     text = "".join(_joined(taken))
     if text.strip():
         yield replace(head, text=text, blocks=len(taken))
-    files = [block for block in taken if block.file]
-    for number, block in enumerate(files):
+    for number, block in enumerate(block for block in taken if block.file):
         if block.inside.strip():
             file_id = f"{head.id} file {number}"
             yield ImportedTurn(file_id, head.at, OTHER, block.inside, block.file, blocks=0)
 
 
 def _joined(blocks: Sequence[ImportedBlock]) -> Iterator[str]:
-    if not blocks:
-        return
-    yield blocks[0].text
+    yield from (block.text for block in blocks[:1])
     for before, block in pairwise(blocks):
-        yield "\n" if before.is_mark and block.is_mark else "\n\n"
-        yield block.text
+        yield ("\n" if before.is_mark and block.is_mark else "\n\n") + block.text
 
 
 EXAMPLES = 5  # of what was left out for a reason
@@ -278,11 +269,6 @@ class ImportReport(Struct):
         """Whether anything was written."""
         return bool(self.new or self.grown or self.facts or self.skills or self.persona)
 
-    @property
-    def blocks_left_out(self) -> int:
-        """How many pieces of messages were not taken."""
-        return sum(one.count for items in self.left_out.values() for one in items if one.is_block)
-
     def leave(self, item: LeftOut) -> None:
         """Note what was left out."""
         why = item.why
@@ -293,6 +279,7 @@ class ImportReport(Struct):
 
     def data(self) -> dict[str, Any]:
         """Return it for JSON."""
+        every = (one for items in self.left_out.values() for one in items)
         return {
             "conversations": {
                 "new": self.new,
@@ -301,7 +288,10 @@ class ImportReport(Struct):
                 "older": self.older,
             },
             "messages": self.messages,
-            "blocks": {"taken": self.blocks, "left_out": self.blocks_left_out},
+            "blocks": {
+                "taken": self.blocks,
+                "left_out": sum(one.count for one in every if one.is_block),
+            },
             "facts": self.facts,
             "skills": self.skills,
             "same": self.same,
@@ -350,5 +340,4 @@ def _examples(items: Sequence[LeftOut]) -> list[str]:
 def _shown(names: Sequence[str], count: int = 0) -> str:
     """Show the first of some names, in brackets."""
     shown = ", ".join(list(dict.fromkeys(names))[:EXAMPLES])
-    more = " …" if max(count, len(names)) > EXAMPLES else ""
-    return f" ({shown}{more})" if shown else ""
+    return f" ({shown}{' …' * (max(count, len(names)) > EXAMPLES)})" if shown else ""

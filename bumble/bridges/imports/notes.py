@@ -98,7 +98,7 @@ def _ids(source: ImportSource, names: Iterable[str]) -> dict[str, tuple[str, str
     """Return where each note lies below its vault, and what is imported of that."""
     path = source.path.resolve()
     top = path.parent if [path.name] == source.names else path  # a note alone
-    marks = source.below(".obsidian/*", "*/.obsidian/*")
+    marks = source.matching(".obsidian/*", "*/.obsidian/*")
     vaults = {top / mark.partition(".obsidian/")[0] for mark in marks}
     vaults |= {folder for folder in top.parents if (folder / ".obsidian").is_dir()}
     roots = {name: next((p for p in (top / name).parents if p in vaults), top) for name in names}
@@ -205,7 +205,7 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
 
 def fits_vault(source: ImportSource) -> bool:
     """Whether the files are an Obsidian vault."""
-    return bool(source.below(".obsidian/*", "*/.obsidian/*"))
+    return bool(source.matching(".obsidian/*", "*/.obsidian/*"))
 
 
 def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:

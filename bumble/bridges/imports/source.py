@@ -12,7 +12,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -41,7 +41,6 @@ Progress = Callable[[int, int], object]  # how many bytes are read, of how many
 class Member(Struct, frozen=True):
     """A file of an import."""
 
-    name: str  # from its top, with forward slashes
     size: int  # bytes, unpacked
     modified: datetime
 
@@ -50,8 +49,8 @@ class ImportSource(Struct):
     """The files of an import by name, and what of them can't be had."""
 
     path: Path
-    members: dict[str, Member]
-    opens: Callable[[str], BinaryIO]
+    members: dict[str, Member]  # by their names, from the top, with forward slashes
+    opens: Callable[[str], AbstractContextManager[BinaryIO]]
     left_out: list[LeftOut] = field(default_factory=list)
     progress: Progress | None = None
     wanted: int = 0  # bytes, for progress
@@ -67,7 +66,7 @@ class ImportSource(Struct):
     def matching(self, *patterns: str) -> list[str]:
         """Return the files that fit a pattern, in order: by their own name, in whatever folder.
 
-        By the whole name, where a pattern has a slash.
+        By the whole name, where a pattern has a slash; `*` is any folders, too.
         """
         whole = tuple(pattern for pattern in patterns if "/" in pattern)
         return [
@@ -76,10 +75,6 @@ class ImportSource(Struct):
             if _fits(PurePosixPath(name).name, patterns) or _fits(name, whole)
         ]
 
-    def below(self, *patterns: str) -> list[str]:
-        """Return the files whose whole name fits a pattern, in order; `*` is any folders too."""
-        return [name for name in self.members if _fits(name, patterns)]
-
     @contextmanager
     def reading(self, name: str) -> Iterator[BinaryIO]:
         """Open a file; what is read of it counts for progress."""
@@ -87,7 +82,9 @@ class ImportSource(Struct):
 
             def counted(size: int = -1) -> bytes:
                 data = packed.read(size)
-                self.count(len(data))
+                self.done += len(data)
+                if self.progress is not None:
+                    self.progress(self.done, max(self.done, self.wanted))
                 return data
 
             yield cast("BinaryIO", SimpleNamespace(read=counted))
@@ -130,12 +127,6 @@ class ImportSource(Struct):
             raise ValueError("it is no text")
         return found
 
-    def count(self, more: int) -> None:
-        """Count bytes that were read."""
-        self.done += more
-        if self.progress is not None:
-            self.progress(self.done, max(self.done, self.wanted))
-
 
 def reason(error: Exception) -> str:
     """Say on one line why a file could not be read."""
@@ -170,17 +161,16 @@ def _source(path: Path, progress: Progress | None, stack: ExitStack) -> ImportSo
     if path.is_dir():
         top = path.resolve()
         disk.enclose(top)
-        source = ImportSource(path, {}, lambda name: _plain_file(top / name), progress=progress)
-        for name, status in sorted(_walked(top, source)):
-            source.members[name] = _member(name, status)
+        source = ImportSource(path, {}, lambda name: disk.reading(top / name), progress=progress)
+        source.members.update(sorted(_walked(top, source)))
         return source
     stream = stack.enter_context(disk.reading(path))
     magic = stream.read(4)
     stream.seek(0)
     if magic in (b"PK\x03\x04", b"PK\x05\x06"):
         return _zip(path, stack.enter_context(_archive(stream)), progress)
-    member = {path.name: _member(path.name, path.stat())}
-    return ImportSource(path, member, lambda _: _plain_file(path), progress=progress)
+    alone = {path.name: _member(path.stat())}
+    return ImportSource(path, alone, lambda _: disk.reading(path), progress=progress)
 
 
 def _archive(stream: BinaryIO) -> zipfile.ZipFile:
@@ -197,24 +187,11 @@ def _archive(stream: BinaryIO) -> zipfile.ZipFile:
         raise zipfile.BadZipFile(str(error)) from error
 
 
-def _plain_file(place: Path) -> BinaryIO:
-    """Open a file that is no link, no device and no folder.
-
-    Raises:
-        OSError: If it is one.
-    """
-    descriptor = disk.open_descriptor(place, os.O_RDONLY)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError("it is no plain file")
-    return os.fdopen(descriptor, "rb")
+def _member(status: os.stat_result) -> Member:
+    return Member(status.st_size, datetime.fromtimestamp(int(status.st_mtime), UTC))
 
 
-def _member(name: str, status: os.stat_result) -> Member:
-    return Member(name, status.st_size, datetime.fromtimestamp(int(status.st_mtime), UTC))
-
-
-def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_result]]:
+def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, Member]]:
     """Yield the plain files below a folder; no link is followed."""
 
     def passes(inner: PurePosixPath) -> bool:
@@ -228,7 +205,7 @@ def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, os.stat_resu
         if not stat.S_ISREG(status.st_mode):
             source.left_out.append(LeftOut(str(inner), "a link, or no plain file"))
         elif disk.is_text(str(inner)):
-            yield str(inner), status
+            yield str(inner), _member(status)
 
 
 def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> ImportSource:
@@ -245,12 +222,10 @@ def _zip(path: Path, archive: zipfile.ZipFile, progress: Progress | None) -> Imp
     for info in sorted(infos, key=lambda info: info.filename):
         if info.is_dir() or set(PurePosixPath(info.filename).parts) & set(SKIPPED):
             continue
-        why = _unfit(info)
-        if why:
+        if why := _unfit(info):
             source.left_out.append(LeftOut(info.filename[:200], why, broken=True))
-            continue
-        modified = _zip_time(info)
-        source.members[info.filename] = Member(info.filename, info.file_size, modified)
+        else:
+            source.members[info.filename] = Member(info.file_size, _zip_time(info))
     return source
 
 

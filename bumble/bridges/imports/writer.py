@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -90,7 +91,6 @@ class Importer:
         self.apply, self.now, self.since = apply, now, since
         self.report = ImportReport()
         self._planned: list[changes.Change] = []
-        self._paths: set[str] = set()  # of what is planned
         self._bytes = 0
         self._there = _imported(entity, form)
         self._elsewhere: dict[str, list[tuple[str, str]]] | None = (
@@ -141,11 +141,9 @@ class Importer:
             self.apply(changes.ChangeSet(f"{BY}: {what} from {self.form}", tuple(planned)))
         self._book_read = self._book
         self._planned, self._bytes = [], 0
-        self._paths.clear()
 
     def _plan(self, change: changes.Change) -> None:
         self._planned.append(change)
-        self._paths.add(change.path)
         self._bytes += len(change.data or b"")
 
     def _talk(self, talk: ImportedTalk) -> None:
@@ -178,31 +176,28 @@ class Importer:
             return LeftOut(title or key, why, broken=bool(talk.turns))
         there, whose = self._there.get(key, ("", ""))
         why = f"a conversation: {shorten(title, 60)}" if title else "a conversation"
-        if not there:
-            return self._begin(key, title, placed, why)
-        if whose != self.speaker.id:
+        if there and whose != self.speaker.id:
             why = f"conversations that are here as {whose}'s: undo that import first"
             return LeftOut(title or key, why) if whose else LeftOut("", FORGOTTEN)
-        if sessions.path(there) in self._paths:
+        if there and self._is_planned(there):
             self.flush()
         try:
-            return self._go_on(there, key, title, placed, why)
+            if there:
+                return self._go_on(there, key, title, placed, why)
+            return self._begin(key, title, placed, why)
         except RecordInvalidError as error:
             why = f"conversations whose file can't be read: {error.problem}"
-            return LeftOut(there, why, broken=True)
+            return LeftOut(error.path.parent.name, why, broken=True)
 
     def _begin(self, key: str, title: str, placed: Sequence[_Placed], why: str) -> LeftOut | None:
         messages = [self._message(one) for one in placed]
         name = f"{self.form}:{key}"
         session_id = base.stable_id(sessions.PREFIX, placed[0].at, name)
         count = 1
-        while self._is_taken(session_id):  # by a note that has moved on, or by what was forgotten
-            try:
-                if not self._is_planned(session_id) and not self._info(session_id).by:
-                    return LeftOut("", FORGOTTEN)
-            except RecordInvalidError as error:
-                why = f"conversations whose file can't be read: {error.problem}"
-                return LeftOut(session_id, why, broken=True)
+        # taken by a note that has moved on, or by what was forgotten
+        while (is_planned := self._is_planned(session_id)) or self._file(session_id).exists():
+            if not (is_planned or session_files.read_info(self._file(session_id)).by):
+                return LeftOut("", FORGOTTEN)
             count += 1
             session_id = base.stable_id(sessions.PREFIX, placed[0].at, f"{name} #{count}")
         if count > 1:
@@ -224,14 +219,10 @@ class Importer:
         return None
 
     def _is_planned(self, session_id: str) -> bool:
-        return sessions.path(session_id) in self._paths
+        return sessions.path(session_id) in {change.path for change in self._planned}
 
-    def _is_taken(self, session_id: str) -> bool:
-        there = (self.entity.root / sessions.path(session_id)).exists()
-        return there or self._is_planned(session_id)
-
-    def _info(self, session_id: str) -> session_files.SessionInfo:
-        return session_files.read_info(self.entity.root / sessions.path(session_id))
+    def _file(self, session_id: str) -> Path:
+        return self.entity.root / sessions.path(session_id)
 
     def _moved(self, talk: ImportedTalk, key: str) -> str:
         """Return the note of theirs that lay elsewhere and says the same; empty: there is none.
@@ -246,8 +237,7 @@ class Importer:
                 for name, (one, by) in self._there.items()
                 if by == self.speaker.id and not here & {name, name.rpartition("#")[0]}
             }
-            files = (self.entity.root / sessions.path(one) for one in sorted(own))
-            for session in session_files.talks(files):
+            for session in session_files.talks(map(self._file, sorted(own))):
                 for message in session.messages[-1:]:
                     said = self._elsewhere.setdefault(_without_title(message.text), [])
                     said.append((own[session.id], session.id))
@@ -268,10 +258,10 @@ class Importer:
         text, count, tried = secrets.redacted(talk.turns[-1].text), 1, key
         while tried in self._there:
             there, whose = self._there[tried]
-            file = self.entity.root / sessions.path(there)
+            file = self._file(there)
             if whose != self.speaker.id or (self._is_planned(there) and not file.exists()):
                 return tried
-            [*found] = session_files.talks([file])
+            found = session_files.talks([file])
             wordings = [message.text for session in found for message in session.messages]
             if not wordings or any(_is_alike(text, wording) for wording in wordings):
                 return tried
@@ -283,11 +273,11 @@ class Importer:
         self, session_id: str, key: str, title: str, placed: Sequence[_Placed], why: str
     ) -> LeftOut | None:
         """Add what was said since the last import, and where a note lies now."""
-        if not (self.entity.root / sessions.path(session_id)).exists():  # of a dry run
+        if not self._file(session_id).exists():  # of a dry run
             self.report.grown += 1
             self.report.messages += len(placed)
             return None
-        session = session_files.load(self.entity.root / sessions.path(session_id))
+        session = session_files.load(self._file(session_id))
         known = {message.id[-ID_TAIL:]: message.id for message in session.messages}
         new, before = list[sessions.Message](), ""
         for one in placed:
@@ -321,8 +311,7 @@ class Importer:
             message = self._message(one)
             if message.id in {said.id for said in session.messages}:  # a wording that came back
                 name = f"{one.id} {base.stamp(changed)}"
-                again = base.stable_id(sessions.MESSAGE_PREFIX, one.at, name)
-                message = replace(message, id=again)
+                message = replace(message, id=base.stable_id(sessions.MESSAGE_PREFIX, one.at, name))
             edit = {CHANGED: base.stamp(changed), sessions.REPLACES: last.id}
             yield replace(message, extra={**message.extra, **edit})
 
@@ -341,8 +330,6 @@ class Importer:
         at = min(at, next(filter(None, times), None) or at)
         placed, seen = [], dict[str, int]()
         for turn, time in zip(talk.turns, times, strict=True):
-            if not turn.text.strip():
-                continue
             at = max(at, time or at)  # the order in which they stand is that in which they were
             seen[turn.id] = seen.get(turn.id, 0) + 1
             turn_key = turn.id if seen[turn.id] == 1 else f"{turn.id} #{seen[turn.id]}"
@@ -453,7 +440,8 @@ class Importer:
         if change is None or change.data is None:
             self.report.same += 1
         elif there is None and (
-            change.path in self._paths or (self.entity.root / change.path).exists()
+            (self.entity.root / change.path).exists()
+            or change.path in {planned.path for planned in self._planned}
         ):
             self.report.leave(LeftOut(name, "skills whose file is there already"))
         else:
