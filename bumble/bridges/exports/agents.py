@@ -119,8 +119,8 @@ def claude_code(own: AgentFiles) -> None:
         own.add(
             f"{stem}.md", own.quoted(page), name=stem, description=told, metadata={"type": kind}
         )
-        is_whole = is_told(page)
-        line = f"- [{told}]({stem}.md)" if is_whole else f"- [{page.title}]({stem}.md): {told}"
+        named = f"- [{page.title}]({stem}.md): {told}"
+        line = f"- [{told}]({stem}.md)" if is_told(page) else named
         size = sum(len(each.encode()) + 1 for each in (*lines, line))
         if len(lines) < INDEX_LINES and size <= INDEX_BYTES:
             lines.append(line)

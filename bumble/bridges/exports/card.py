@@ -57,7 +57,7 @@ def data(
         **origin,
     }
     try:  # what an import made of it
-        before = card.parse(origin).persona()
+        before = card.parse(origin)
     except ValueError:
         before = None
     if origin.get("name") != identity.name:

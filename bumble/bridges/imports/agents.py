@@ -73,7 +73,8 @@ def _note(origin: str, note: notes.NoteFile) -> Iterator[ledger.Item]:
     if place.name in INSTRUCTIONS:
         yield ledger.LeftOut(note.name, "instructions for another program")
     elif place.name == "SKILL.md":
-        yield notes.recipe(note)
+        name = one_line(foreign.text(note.meta, "name") or place.parent.name)
+        yield ledger.Recipe(name, one_line(foreign.text(note.meta, "description")), note.body)
     elif "skills" in place.parts[:-1]:
         yield ledger.LeftOut(note.name, "files beside a skill")
     elif origin == LETTA and ALWAYS in place.parts[:-1]:

@@ -1,7 +1,7 @@
 """Character cards, versions 1 to 3, and their lorebooks: in a PNG, as JSON, as `.charx`.
 
 `parse` reads the JSON of any version, `from_png` finds it; nothing of a card is lost in
-`Card.data`, so that an export can give it back.
+`ImportedPersona.card`, so that an export can give it back.
 
 Source: the character card specifications V2 and V3; the PNG specification, third edition.
 """
@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from string import Template
 from typing import Any
-
-from msgspec import Struct
 
 from bumble import patterns
 from bumble.bridges.imports import foreign
@@ -60,29 +58,6 @@ _DROPPED = patterns.compile(r"\{\{//.*?\}\}|\{\{original\}\}", re.DOTALL | re.IG
 _DECORATORS = patterns.compile(r"(?:\s*@@@?[A-Za-z_]+(?:[ \t].*)?(?:\n|$))+")
 
 
-class Card(Struct, frozen=True):
-    """A character."""
-
-    name: str
-    data: Mapping[str, Any]  # all fields, as they stood
-
-    def persona(self, named: Callable[[str], str] = str) -> ImportedPersona:
-        """Say who the character is.
-
-        Its macros for names stay: they are filled in when a prompt is made, with the entity's name
-        as it is then. In its greeting `named` puts them.
-        """
-        told = [text(self.data, key).strip() for key in ("system_prompt", *FIRST_FIELDS[:3])]
-        said = [part.strip() for part in _START.split(text(self.data, "mes_example"))]
-        return ImportedPersona(
-            name=self.name,
-            monologue=without_comments("\n\n".join(filter(None, told))),
-            voice=without_comments("\n\n".join(filter(None, said))),
-            greeting=named(without_comments(text(self.data, "first_mes"))),
-            card=self.data,
-        )
-
-
 def without_comments(words: str) -> str:
     """Return words of a card without comments, the macros for names in one spelling each."""
     words = _CHAR.sub("{{char}}", _DROPPED.sub("", words))
@@ -102,18 +77,29 @@ def forms(words: str, card: Mapping[str, Any], owner: str) -> tuple[str, str]:
     return words, filled.strip()
 
 
-def parse(data: Mapping[str, Any]) -> Card:
-    """Read a card of any version.
+def parse(data: Mapping[str, Any], named: Callable[[str], str] = str) -> ImportedPersona:
+    """Read a card of any version: who its character is.
+
+    Its macros for names stay: they are filled in when a prompt is made, with the entity's name
+    as it is then. In its greeting `named` puts them.
 
     Raises:
         ValueError: If it is none.
     """
     is_named = data.get("spec") in SPECS  # it is one, however little it says
-    inner = mapping(data, "data") if is_named else data
-    name = one_line(text(inner, "name"))
-    if not name or not (is_named or any(text(inner, key) for key in FIRST_FIELDS)):
+    card = mapping(data, "data") if is_named else data
+    name = one_line(text(card, "name"))
+    if not name or not (is_named or any(text(card, key) for key in FIRST_FIELDS)):
         raise ValueError("it names no character")
-    return Card(name, inner)
+    told = [text(card, key).strip() for key in ("system_prompt", *FIRST_FIELDS[:3])]
+    said = [part.strip() for part in _START.split(text(card, "mes_example"))]
+    return ImportedPersona(
+        name=name,
+        monologue=without_comments("\n\n".join(filter(None, told))),
+        voice=without_comments("\n\n".join(filter(None, said))),
+        greeting=named(without_comments(text(card, "first_mes"))),
+        card=card,
+    )
 
 
 def lore(data: object, named: Callable[[str], str] = str) -> Iterator[Item]:
@@ -140,8 +126,7 @@ def lore(data: object, named: Callable[[str], str] = str) -> Iterator[Item]:
         elif entry.get("constant") is True or not keys:
             yield Fact(f"{title}{suffix}", told, public=True)
         else:
-            found_by = shorten(", ".join(keys), _KEYS_CHARS)
-            yield Recipe(f"{title}{suffix}", found_by, told)
+            yield Recipe(f"{title}{suffix}", shorten(", ".join(keys), _KEYS_CHARS), told)
 
 
 def without_decorators(content: str) -> str:
@@ -261,20 +246,20 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     """Read who the character is, and its world."""
     try:
         data, broken = _found(source)
-        card = parse(data)
+        found = parse(data, context.named)
     except (ValueError, RecursionError) as error:
         yield LeftOut(source.path.name, str(error)[:200], broken=True)
         return
-    yield card.persona(context.named)
+    yield found
     for keyword in broken:
         yield LeftOut(keyword, "copies of the card that can't be read", broken=True)
-    yield from lore(mapping(card.data, "character_book"), context.named)
+    yield from lore(mapping(found.card, "character_book"), context.named)
     assets = [name for name in source.names if name != CARD_FILE and len(source.members) > 1]
     if assets:
         yield LeftOut(assets[0], "pictures and other assets of the card", count=len(assets))
-    greetings = list(filter(None, texts(card.data, "alternate_greetings")))
-    if greetings:
-        yield LeftOut(card.name, "other first messages (they stay in x.card)", count=len(greetings))
+    if greetings := list(filter(None, texts(found.card, "alternate_greetings"))):
+        why = "other first messages (they stay in x.card)"
+        yield LeftOut(found.name, why, count=len(greetings))
 
 
 def fits_lorebook(source: ImportSource) -> bool:
@@ -293,9 +278,6 @@ def read_lorebook(source: ImportSource, context: ImportContext) -> Iterator[Item
 
 MAX_CHARS = {"monologue": 20_000, "voice": 8_000}
 MAX_CARD_CHARS = 100_000  # of x.card: a settings file must stay quick to read
-BOOK = "character_book"
-WHY = "who it is, by a card"
-KEEPS_NAME = "a name: the entity keeps its own; `bumble config set name NAME` gives it another"
 
 
 def plan_persona(
@@ -322,8 +304,9 @@ def plan_persona(
     if after == before:
         return []
     if persona.name and values.get("name") not in (persona.name, persona.card.get("nickname")):
-        report.leave(LeftOut(persona.name, KEEPS_NAME))
-    planned = [changes.write(ENTITY_FILE, after, before, WHY)]
+        why = "a name: the entity keeps its own; `bumble config set name NAME` gives it another"
+        report.leave(LeftOut(persona.name, why))
+    planned = [changes.write(ENTITY_FILE, after, before, "who it is, by a card")]
     if persona.greeting and persona.card and is_new:
         planned.append(_greeting(persona, now, person))
         report.persona.append("its first message, in a new conversation")
@@ -374,7 +357,8 @@ def _with_card(
     if foreign.mapping(kept.get("card")).get("name", card.get("name")) != card.get("name"):
         report.leave(LeftOut("x.card", "the card of another character is kept there"))
         return source
-    for wanted in (card, {key: value for key, value in card.items() if key != BOOK}):
+    without_book = {key: value for key, value in card.items() if key != "character_book"}
+    for wanted in (card, without_book):
         if len(yaml_edit.inline(wanted)) <= MAX_CARD_CHARS:
             return _with_value(source, "x.card", ("x",), {**kept, "card": wanted}, report)
     report.leave(LeftOut("x.card", f"cards longer than {MAX_CARD_CHARS:,} characters"))

@@ -27,7 +27,6 @@ from bumble.bridges.imports.ledger import (
     ImportedTurn,
     Item,
     LeftOut,
-    Recipe,
 )
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity.folder import ENTITY_FILE
@@ -75,8 +74,19 @@ def load(
     day, changed = _DAY.search(PurePosixPath(name).stem), source.members[name].modified
     times = (*given.values(), _time(day[0], zone) if day else None)
     told = next(filter(None, times), None)
-    at, is_dated = told or changed, told is not None
-    return NoteFile(name, title, meta, body, at, changed, given, note_id, beside, is_dated, below)
+    return NoteFile(
+        name,
+        title,
+        meta,
+        body,
+        told or changed,
+        changed,
+        given,
+        note_id,
+        beside,
+        told is not None,
+        below,
+    )
 
 
 def each(
@@ -136,21 +146,13 @@ def split(source: str) -> tuple[Mapping[str, Any], str]:
     return (meta, body) if meta else ({}, source)  # a text between two rules is no front matter
 
 
-def recipe(note: NoteFile) -> Recipe:
-    """Read a skill, in the form that agents share."""
-    place = PurePosixPath(note.name)
-    stem = place.parent.name if place.name.casefold() == "skill.md" else place.stem
-    name = one_line(foreign.text(note.meta, "name") or stem)
-    return Recipe(name, one_line(foreign.text(note.meta, "description")), note.body)
-
-
-def dated(note: NoteFile, by: str, author: str = "") -> Iterator[Item]:
+def dated(note: NoteFile, by: str, author: str) -> Iterator[Item]:
     """Make a talk of one turn of a note: found by search, learnt from only when asked to.
 
     Args:
         note: The note; an empty one gives nothing.
         by: Whose words it is.
-        author: Their name, if they are not the person's.
+        author: Their name; empty where they are the person's.
     """
     told = "\n".join(_told(note))
     if (told + note.body).strip():
@@ -224,7 +226,7 @@ def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
 
 def _own(note: NoteFile) -> Iterator[Item]:
     clipped = _clipped(note)
-    found = list(dated(note, OTHER if clipped else PERSON, clipped))
+    found = [*dated(note, OTHER if clipped else PERSON, clipped)]
     yield from found or [LeftOut(note.name, "notes without a text")]
 
 

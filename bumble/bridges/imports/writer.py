@@ -8,7 +8,7 @@ an import that was cut off is finished by running it again. Knows no format.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -449,13 +449,12 @@ class Importer:
             self.report.skills += 1
 
     def _persona(self, found: ImportedPersona) -> None:
-        safe = each_text(found.card, self._safe)
         text = replace(
             found,
             monologue=self._safe(found.monologue),
             voice=self._safe(found.voice),
             greeting=self._safe(found.greeting),
-            card=safe if isinstance(safe, Mapping) else {},
+            card=each_text(found.card, self._safe),
         )
         self.flush()
         who = self.speaker.id

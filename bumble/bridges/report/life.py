@@ -233,9 +233,8 @@ class Collector:
         notes = (shown(note.text) for note in view.notes if self.reader.may_read(note.origin))
         mark = _mark(view.id)
         self.life.names[mark] = person.name
-        place = anchor("person", mark)
-        portrait = Portrait(mark, place, person, tuple(notes), view.origin.sources)
-        self.life.people.append(portrait)
+        told = (mark, anchor("person", mark), person, tuple(notes), view.origin.sources)
+        self.life.people.append(Portrait(*told))
 
     def _take_heard(self, view: RecordView, person: relationships.Relationship) -> None:
         """Take in what the reader heard of somebody whose page is for others."""
@@ -326,8 +325,7 @@ class Collector:
                 yield message.id, self._quote(message, message.text, speaker)
         for summary in session.compactions:
             if summary.id in wanted and summary.summary.strip() and summary.id not in self.quotes:
-                told = self._quote(summary, summary.summary, "a summary of the talk")
-                yield summary.id, told
+                yield summary.id, self._quote(summary, summary.summary, "a summary of the talk")
 
     def _quote(self, said: Message | Compaction, text: str, speaker: str) -> Basis:
         told, mark = _cut(shown(text.strip()), QUOTE_CHARS), anchor("message", said.id)
@@ -349,16 +347,14 @@ class Collector:
         against = tuple(self.places[other] for other in others if other in self.places)
         company = [who for source in entry.sources for who in self.company.get(source, ())]
         people = entry.people or tuple(map(_mark, dict.fromkeys(company)))
-        ground = self._ground(entry.sources)
-        return replace(entry, ground=ground, against=against, people=people)
+        return replace(entry, ground=self._ground(entry.sources), against=against, people=people)
 
     def _ground(self, ids: Sequence[str]) -> Ground:
         talks = {anchor("session", self.talks[one]) for one in ids if one in self.talks}
         bases = [basis for basis in map(self._basis, ids) if basis and basis.anchor not in talks]
         known = self.quotes.keys() | self.places.keys() | self._hidden
         lost = sum(one not in known for one in ids) if self.reader.is_owner else 0
-        more = max(0, len(bases) - MOST_BASES)
-        return Ground(tuple(bases[:MOST_BASES]), more, lost)
+        return Ground(tuple(bases[:MOST_BASES]), max(0, len(bases) - MOST_BASES), lost)
 
     def _basis(self, source: str) -> Basis | None:
         if source in self.quotes:

@@ -94,8 +94,8 @@ def history(root: Path, zone: tzinfo) -> list[BodyMoment]:
         HistoryUnreadableError: If git gives up.
     """
     commits = log.read(root, wanted=[f":(literal){soma.PATH}"])
-    step = max(1, -(-len(commits) // MOST_VERSIONS))
-    chosen = commits[::step][::-1]  # the oldest first, also of those of the same second
+    # the oldest first, also of those of the same second
+    chosen = commits[:: max(1, -(-len(commits) // MOST_VERSIONS))][::-1]
     texts = git.blobs(root, [f"{commit.id}:./{soma.PATH}" for commit in chosen])
     moments = []
     for commit, data in zip(chosen, texts, strict=True):
@@ -175,7 +175,6 @@ class Stem(Struct, frozen=True):
 class Day(Struct, frozen=True):
     """A day of the timeline."""
 
-    at: datetime
     entries: list[LifeEntry]
 
 
@@ -191,7 +190,7 @@ def render(report: LifeReport) -> str:
         finalize=_harmless,
     )
     environment.filters |= {
-        "day": _day,
+        "day": lambda at: f"{at:%A}, {at.day} {at:%B} {at.year}",
         "clock": lambda at: f"{at:%H:%M}",
         "iso": lambda at: at.isoformat(timespec="seconds"),
         "anchor": lambda record_id, kind: anchor(kind, record_id),
@@ -209,7 +208,7 @@ def render(report: LifeReport) -> str:
         "style": style,
         "script": script,
         "version": __version__,
-        "days": list(_days(_timeline(life))),
+        "days": list(_days(life)),
         "timeline_kinds": [kind for kind in ON_TIMELINE if life.of(kind)],
         "names": life.names,
         "portrayed": {who.id for who in life.people},
@@ -326,15 +325,11 @@ def _harmless(value: object) -> object:
     return value
 
 
-def _timeline(life: Life) -> list[LifeEntry]:
+def _days(life: Life) -> Iterator[Day]:
     entries = [entry for kind in ON_TIMELINE for entry in life.of(kind)]
-    return sorted(entries, key=lambda entry: entry.at, reverse=True)
-
-
-def _days(entries: Iterable[LifeEntry]) -> Iterator[Day]:
+    entries.sort(key=lambda entry: entry.at, reverse=True)
     for _, group in groupby(entries, key=lambda entry: entry.at.date()):
-        of_day = list(group)
-        yield Day(of_day[0].at, of_day)
+        yield Day(list(group))
 
 
 def _tree(items: Sequence[Any]) -> Sequence[Any]:
@@ -342,7 +337,3 @@ def _tree(items: Sequence[Any]) -> Sequence[Any]:
     while len(items) > BRANCHES:
         items = [items[at : at + BRANCHES] for at in range(0, len(items), BRANCHES)]
     return items
-
-
-def _day(at: datetime) -> str:
-    return f"{at:%A}, {at.day} {at:%B} {at.year}"
