@@ -61,7 +61,7 @@ OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an i
 OF_TITLE = frozenset(("at",))  # and only where it has none
 FILES = "workspace/"  # files of any form, whose whole begins with the comment
 SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
-LINES = ("working/scratch.md", "working/MEMORY.md")  # a line each
+PARTED = (*SECTIONS, "working/scratch.md", "working/MEMORY.md")  # the last two of a line each
 # of a file that nobody made by hand: what a program alone writes
 MADE = frozenset(("by", "fingerprint", "interaction_count", "last_interaction", *_ORIGIN))
 _NAMED_BY_ID = patterns.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
@@ -84,8 +84,7 @@ def place(path: str) -> str | None:
     """Return where the companion of a record lies; None: its kind has none."""
     if path.startswith(FILES):
         return f"{FOLDER}/{path}.yaml"
-    top = path.partition("/")[0]
-    has = path in SECTIONS or path in LINES or top in BY_ID | BY_TITLE
+    has = path in PARTED or path.partition("/")[0] in BY_ID | BY_TITLE
     return f"{FOLDER}/{path.removesuffix('.md')}.yaml" if has and path.endswith(".md") else None
 
 
@@ -101,18 +100,16 @@ def record_of(path: str) -> str | None:
 def read(root: Path, path: str) -> bytes | None:
     """Return the whole of a record, or the bytes of what is none; None: there is no such file."""
     data = disk.read_if_there(disk.inside(root, path))
-    return data if data is None else whole(path, data, _beside(root, path))
+    return None if data is None else encoded(joined(path, decoded(data), _beside(root, path)))
 
 
-def _beside(root: Path, path: str) -> bytes | None:
+def _beside(root: Path, path: str) -> str | None:
     """Return the companion of a record; None: it has none."""
     beside = place(path)
-    if beside is None:
-        return None
-    data = disk.read_if_there(disk.inside(root, beside))
+    data = disk.read_if_there(disk.inside(root, beside)) if beside else None
     if data is None and (other := left_behind(root, path)):
-        return disk.read_if_there(disk.inside(root, other))
-    return data
+        data = disk.read_if_there(disk.inside(root, other))
+    return None if data is None else decoded(data)
 
 
 def left_behind(root: Path, path: str) -> str | None:
@@ -137,15 +134,14 @@ def of(file: Path) -> tuple[Path, str]:
     beside = place(file.relative_to(root).as_posix()) if root is not None else None
     if root is None or beside is None:
         return file, ""
-    return root / beside, _decoded(disk.read_if_there(root / beside) or b"")
+    return root / beside, decoded(disk.read_if_there(root / beside))
 
 
 def whole(path: str, data: bytes | None, companion: bytes | None) -> bytes | None:
     """Return the whole of a record from the bytes of its two files."""
-    if data is None or place(path) is None:
-        return data
-    beside = None if companion is None else _decoded(companion)
-    return _encoded(joined(path, _decoded(data), beside))
+    if data is None:
+        return None
+    return encoded(joined(path, decoded(data), None if companion is None else decoded(companion)))
 
 
 def is_lost(root: Path, path: str) -> bool:
@@ -155,10 +151,10 @@ def is_lost(root: Path, path: str) -> bool:
         return False
     there = _beside(root, path)
     if there is not None:
-        return _mapping(_decoded(there)) is None
+        return _mapping(there) is None
     try:
-        document = markdown.parse(_decoded(data))
-        if path in SECTIONS or path in LINES:
+        document = markdown.parse(decoded(data))
+        if path in PARTED:
             return KEY in document.meta
         return _is_lost(path, document.source[document.meta_start : document.meta_end])
     except yaml_edit.SourceError:
@@ -176,8 +172,7 @@ def orphans(root: Path) -> list[Path]:
 def _renamed(root: Path, record: str) -> bool:
     """Whether a record that has an id is there under another name, and has no other companion."""
     match = _NAMED_BY_ID.fullmatch(PurePosixPath(record).stem)
-    top = root / record.partition("/")[0]
-    here = top.rglob(f"*{match[1]}.md") if match else ()
+    here = (root / record.partition("/")[0]).rglob(f"*{match[1]}.md") if match else ()
     beside = (place(file.relative_to(root).as_posix()) for file in here)
     return any(one and not (root / one).exists() for one in beside)
 
@@ -187,22 +182,20 @@ def digest(path: str, data: bytes | None) -> str | None:
     if data is None:
         return None
     if place(path) is not None:
-        text = _decoded(data)
-        pair = split(path, text)
+        pair = split(path, decoded(data))
         # a field that somebody put in front comes later than one that was always beside it
         beside = "".join(sorted(entry for _, entry in _entries(pair.companion or "")))
-        data = _encoded(joined(path, pair.text, beside or pair.companion))
+        data = encoded(joined(path, pair.text, beside or pair.companion))
     return disk.sha256(data)
 
 
 def of_file(file: Path, text: str) -> str:
     """Return the whole of a record whose file was read."""
     root = disk.enclosing(file)
-    path = file.relative_to(root).as_posix() if root is not None else ""
-    if root is None or place(path) is None:
+    if root is None:
         return text
-    companion = _beside(root, path)
-    return joined(path, text, None if companion is None else _decoded(companion))
+    path = file.relative_to(root).as_posix()
+    return joined(path, text, _beside(root, path))
 
 
 def parted(
@@ -221,29 +214,31 @@ def parted(
         return [(path, data)]
     if data is None:
         return [(path, None), (companion, None)]
-    shown, there = (None if old is None else _decoded(old) for old in (now, beside))
-    pair = split(path, _decoded(data), shown, there)
-    new = None if pair.companion is None else _encoded(pair.companion)
-    return [(path, _encoded(pair.text)), (companion, new)]
+    shown, there = (None if old is None else decoded(old) for old in (now, beside))
+    pair = split(path, decoded(data), shown, there)
+    new = None if pair.companion is None else encoded(pair.companion)
+    return [(path, encoded(pair.text)), (companion, new)]
 
 
-def _decoded(data: bytes) -> str:
-    return data.decode(errors="surrogateescape")
+def decoded(data: bytes | None) -> str:
+    """Return the text of a file, whatever its bytes; empty where there is none."""
+    return (data or b"").decode(errors="surrogateescape")
 
 
-def _encoded(text: str) -> bytes:
+def encoded(text: str) -> bytes:
+    """Return the bytes of a text that was `decoded`."""
     return text.encode(errors="surrogateescape")
 
 
 def joined(path: str, text: str, companion: str | None) -> str:
     """Return the whole of a record; a broken one is returned as its file has it."""
-    if merge_marks.line_of(text) is not None:
+    if place(path) is None or merge_marks.line_of(text) is not None:
         return text
     try:
         values = _mapping(companion)
         if path.startswith(FILES):
             return f"{comment(values)}\n{text}" if values else text
-        if path in SECTIONS or path in LINES:
+        if path in PARTED:
             return _with_origins(path, text, values)
         return _with_fields(path, text, companion if values else None if values is None else "")
     except yaml_edit.SourceError:  # whoever reads it says what is wrong
@@ -277,7 +272,7 @@ def split(
             if not meta or "by" not in meta:  # a person's
                 return RecordFiles(text, None)
             return RecordFiles(text[first:], _kept(yaml_edit.dump(meta), companion))
-        if path in SECTIONS or path in LINES:
+        if path in PARTED:
             return _without_origins(path, text, companion)
         return _without_fields(path, text, now, companion)
     except yaml_edit.SourceError:
@@ -286,7 +281,7 @@ def split(
 
 def is_made(path: str, text: str) -> bool:
     """Whether a program wrote a file, or some of it."""
-    if path in SECTIONS or path in LINES:
+    if path in PARTED:
         return COMMENT.search(text) is not None
     document = markdown.parse(text)
     front = text[document.meta_start : document.meta_end]
@@ -411,9 +406,7 @@ def _kept(new: str, old: str | None) -> str | None:
 
 
 def comment(meta: Mapping[str, Any], *, inserted: bool = False) -> str:
-    """Write where a part comes from; nothing where there is nothing to say."""
-    if not meta:
-        return ""
+    """Write where a part comes from."""
     return f"<!--{inline(meta)}-->" if inserted else f"<!-- {inline(meta)} -->"
 
 
@@ -434,7 +427,6 @@ def commented(text: str) -> Mapping[str, Any] | None:
 def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> str:
     """Put what the companion says of each part below its heading, or behind its line."""
     lost = origins is None and KEY in markdown.parse(text).meta
-    split_up = _sectioned if path in SECTIONS else _lined
     known = _Origins(origins or {})
 
     def join(part: _Part) -> _Part:
@@ -445,12 +437,15 @@ def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> st
         meta = {**said, **own, **({"audience": list(part.only)} if part.only else {})}
         return part.whole(meta) if meta != own or part.only else part
 
-    return "".join(join(part).text for part in split_up(text))
+    return "".join(join(part).text for part in _parts(path, text))
+
+
+def _parts(path: str, text: str) -> Iterator[_Part]:
+    return _sectioned(text) if path in SECTIONS else _lined(text)
 
 
 def _without_origins(path: str, text: str, companion: str | None) -> RecordFiles:
-    split_up = _sectioned if path in SECTIONS else _lined
-    parts = list(split_up(text))
+    parts = list(_parts(path, text))
     names = [part.name for part in parts]
     found: dict[str, Any] = {}
     pieces, seen = list[str](), _Seen()
@@ -524,14 +519,12 @@ class _Part(Struct, frozen=True):
 
     def whole(self, meta: Mapping[str, Any]) -> _Part:
         """Return the part with its origin in it."""
-        inserted = not self.note or self.note.startswith("<!--{")
-        note = comment(meta, inserted=inserted)
-        end = re.search(r"[\r\n]*\Z", self.head)
+        note = comment(meta, inserted=not self.note or self.note.startswith("<!--{"))
         newline = markdown.newline_of(self.head)
         if self._is_line:
             return _Part(self.name, f"{self.head.rstrip(' ')} ", note, self.rest, meta)
-        head = self.head if end and end[0] else self.head + newline
-        return _Part(self.name, head, f"{note}{newline}" if note else "", self.rest, meta)
+        head = self.head if self.head.endswith(("\r", "\n")) else self.head + newline
+        return _Part(self.name, head, f"{note}{newline}", self.rest, meta)
 
     def shown(self, audience: Iterable[str]) -> _Part:
         """Return the part as its file shows it: with a mark of who alone may meet it."""

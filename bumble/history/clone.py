@@ -166,7 +166,7 @@ def _path_again(root: Path, path: str, before: str, after: str) -> changes.Chang
     old, (was, new) = _there(root, path), git.blobs(root, names)
     data = new
     if old is not None and new is not None:
-        data = _of_both(path, _text(old), _text(new), _text(was)).encode(errors="surrogateescape")
+        data = companions.encoded(_of_both(path, *map(companions.decoded, (old, new, was))))
     # what was removed stays where it was changed since, and where git has swept up the new version
     if data == old or (data is None and (after or old != was)):
         return None
@@ -193,7 +193,7 @@ def _made_one(root: Path) -> Iterator[changes.Change]:
             paths = list(map(entity.relative, files))
             if len(paths) > 1:
                 yield from _as_one(
-                    kind, {path: _text(companions.read(root, path)) for path in paths}
+                    kind, {path: companions.decoded(companions.read(root, path)) for path in paths}
                 )
 
 
@@ -212,10 +212,6 @@ def _of_both(path: str, one: str, other: str, start: str = "") -> str:
     """Return what two sides become, both told where they clash."""
     merged = merge.merge(path, start, one, other)
     return merged.text if merged.clean else _with_both(path, merged.text)
-
-
-def _text(data: bytes | None) -> str:
-    return (data or b"").decode(errors="surrogateescape")
 
 
 def _go_on(
@@ -325,15 +321,15 @@ def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]
         return []
     shown = [_blob(place, stages[stage]) if stage in stages else b"" for stage in _STAGES]
     beside = _companions(place, path, stages) if merge.is_paired(path) else None
-    sides = list(map(_text, shown))
+    sides = list(map(companions.decoded, shown))
     if beside is not None:
         sides = [companions.joined(path, *side) for side in zip(sides, beside, strict=True)]
     merged = merge.merge(path, sides[0], sides[1], sides[2])
-    data = merged.text.encode(errors="surrogateescape")
+    data = companions.encoded(merged.text)
     files: list[tuple[str, bytes | None]] = [(path, data)]
     if beside is not None:
-        files = companions.parted(path, data, shown[1], beside[1].encode(errors="surrogateescape"))
-    is_open = merge_marks.line_of(_text(there)) is not None
+        files = companions.parted(path, data, shown[1], companions.encoded(beside[1]))
+    is_open = merge_marks.line_of(companions.decoded(there)) is not None
     if not merged.clean or not (is_open or there == files[0][1]):  # somebody has been at it
         return []
     written = [(name, new) for name, new in files if new is not None]
@@ -358,7 +354,7 @@ def _companions(place: git.Git, path: str, stages: Mapping[int, str]) -> list[st
     before, *sides = git.blobs(place.repository.folder, names)
     if before is not None and None in sides:  # it is lost on a side
         return None
-    return [_text(data) for data in (before, *sides)]
+    return [companions.decoded(data) for data in (before, *sides)]
 
 
 def _incoming_head(place: git.Git) -> str:
@@ -429,7 +425,7 @@ def _marked(place: git.Git) -> list[str]:
 def _without_marks(root: Path, path: str) -> changes.Change | None:
     """Plan to merge what the marks in a record tell apart; None where that can't be done."""
     kind, old = _kind(path), _there(root, path)
-    text = _text(old)
+    text = companions.decoded(old)
     if old is None or merge_marks.line_of(text) is None:
         return None
     base, ours, incoming = merge_marks.sides(text)
@@ -445,8 +441,8 @@ def _without_marks(root: Path, path: str) -> changes.Change | None:
             return None  # no record: whoever wrote it knows
     except ValueError:
         return None
-    data = new.encode(errors="surrogateescape")
-    return changes.Change(path, "merge what both sides changed", data, disk.sha256(old), alone=True)
+    data, read = companions.encoded(new), disk.sha256(old)
+    return changes.Change(path, "merge what both sides changed", data, read, alone=True)
 
 
 def _with_both(path: str, text: str) -> str:

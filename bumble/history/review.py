@@ -23,11 +23,7 @@ from bumble.runtime import review_queue
 from bumble.text import markdown, merge_marks
 
 ACCEPTS = "Accepts"  # the trailer that names the commit a proposal was
-GONE = "it was removed since, and stays so"
-SAYS_SO = "it says so already"
-NO_RECORD = "no cycle writes it"
 CLASH = "changed since, in the same place"
-LOCKED = "what is locked in it stays as it is"
 
 
 class HeldProposal(Struct, frozen=True):
@@ -49,8 +45,10 @@ class HeldProposal(Struct, frozen=True):
         """The lines that it would bring, and the names of its files."""
         lines = [version.path for version in self.versions]
         for version in self.versions:
-            before = set(_text(version.before).splitlines())
-            lines += [row for row in _text(version.after).splitlines() if row not in before]
+            before = set(companions.decoded(version.before).splitlines())
+            lines += [
+                row for row in companions.decoded(version.after).splitlines() if row not in before
+            ]
         return lines
 
 
@@ -179,14 +177,14 @@ def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]
     """Return why a file stays as it is, or not all of it is taken, and what it becomes."""
     kind = kinds.of_path(version.path)
     if kind is None or review_queue.stays(version.path):
-        return NO_RECORD, current
+        return "no cycle writes it", current
     if current == version.after:
-        return SAYS_SO, current
+        return "it says so already", current
     if current is None and version.before is not None:
-        return GONE, None
+        return "it was removed since, and stays so", None
     merged = version.after
     if current != version.before:
-        texts = [_text(data) for data in (version.before, current, version.after)]
+        texts = [companions.decoded(data) for data in (version.before, current, version.after)]
         joined = merge.merge(version.path, *texts)
         text = joined.text if joined.clean else None
         if text is None and version.path.endswith(".md"):
@@ -194,7 +192,7 @@ def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]
         if text is None:
             return CLASH, current
         emptied = version.after is None and not text.strip()
-        merged = None if emptied else text.encode(errors="surrogateescape")
+        merged = None if emptied else companions.encoded(text)
     return _with_locked(current, merged) if kind is kinds.KNOWLEDGE else ("", merged)
 
 
@@ -216,16 +214,14 @@ def _with_both(base: str, merged: str) -> str | None:
     return merge_marks.replaced(merged, lambda sides: f"{sides[1]}\n{sides[3]}", fenced=True)
 
 
-def _text(data: bytes | None) -> str:
-    return (data or b"").decode(errors="surrogateescape")
-
-
 def _with_locked(current: bytes | None, merged: bytes | None) -> tuple[str, bytes | None]:
     """Put what is locked back into the knowledge that a proposal would make."""
-    text = _text(merged)
+    text = companions.decoded(merged)
     try:
         sections = {knowledge.key(part.title): part for part in knowledge.parse(text).sections}
-        locked = [part for part in knowledge.parse(_text(current)).sections if part.locked]
+        locked = [
+            part for part in knowledge.parse(companions.decoded(current)).sections if part.locked
+        ]
     except ValueError:  # nothing can be told of it
         return CLASH, current
     for section in locked:
@@ -235,9 +231,9 @@ def _with_locked(current: bytes | None, merged: bytes | None) -> tuple[str, byte
         if after.source.strip() != section.source.strip():
             tail = after.source[len(after.source.rstrip()) :]
             text = text.replace(after.source, section.source.rstrip() + tail, 1)
-    if text == _text(merged):
+    if text == companions.decoded(merged):
         return "", merged
-    return LOCKED, text.encode(errors="surrogateescape")
+    return "what is locked in it stays as it is", companions.encoded(text)
 
 
 def plan_reject(root: Path, proposal: HeldProposal) -> ReviewDecision:

@@ -139,9 +139,9 @@ def _taken_back(version: Version, current: bytes | None) -> tuple[bool, bytes | 
         before = b""
     if current is None or before is None or version.after is None:
         return False, None
-    texts = [data.decode(errors="surrogateescape") for data in (version.after, current, before)]
-    merged = merge.merge(version.path, *texts)
-    return merged.clean, merged.text.encode(errors="surrogateescape")
+    sides = map(companions.decoded, (version.after, current, before))
+    merged = merge.merge(version.path, *sides)
+    return merged.clean, companions.encoded(merged.text)
 
 
 def choose(
