@@ -135,7 +135,8 @@ def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
     """Refuse a text whose values are right one by one and do not go together."""
     aside = {*schema.fields(Identity), layers.NOTES, folder_trust.KEY}
     own = yaml_edit.parse_mapping(after).items()
-    plain = layers.left({key: value for key, value in own if key not in aside})
+    plain = {key: value for key, value in own if key not in aside}
+    plain = layers.without(plain, layers.found(plain))
     values: dict[str, Any] = {}
     for layer in now.layers:
         values = layers.merge(values, plain if layer.name == place.name else layer.values)

@@ -223,15 +223,12 @@ def _has_moved(root: Path, repository: gitdir.Repository) -> bool:
     new = gitdir.content(log, start=start)
     if new is None:
         return False
-    moved = any(not _is_plain_commit(line) for line in new.splitlines())
+    # but for commits that were made here, on what was here before
+    made = (line.partition(b"\t")[2] for line in new.splitlines())
+    moved = any(not what.startswith((b"commit:", b"commit (initial):")) for what in made)
     if not moved and len(new) > MOST_UNSEEN:
         note_look(root, repository)
     return moved
-
-
-def _is_plain_commit(line: bytes) -> bool:
-    """Whether a line of the log is of a commit that was made here, on what was here before."""
-    return line.partition(b"\t")[2].startswith((b"commit:", b"commit (initial):"))
 
 
 def note_look(root: Path, repository: gitdir.Repository) -> None:

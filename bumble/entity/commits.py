@@ -209,8 +209,7 @@ class Commits:
         if not self.own or (self.own[-1].opens and not self.waits):
             return
         if not self.waits:
-            paths = [path for note in self.own for path in note.after]
-            self._commit(self.own, self._look(paths))
+            self._commit(self.own, self._look(path for note in self.own for path in note.after))
         if self.waits:
             self._stage()
             self.policy.tell(f"written, but not committed yet: {self.waits}")
@@ -335,12 +334,12 @@ class Commits:
             self._record(_message(sets), entries)
         if not self.waits:
             for note in sets:
-                uncommitted.drop(note)
+                disk.remove(note.file)
 
     def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
         wanted = sorted(set(paths))
-        self.waits = self._trapped(wanted) or self._outside()
+        self.waits = self._closed(wanted)
         self.blind = bool(self.waits)
         if self.blind:
             return []
@@ -399,13 +398,10 @@ class Commits:
             f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
         )
 
-    def _trapped(self, paths: Sequence[str]) -> str:
-        """Say what git would wait for without end; empty if nothing."""
-        trap = self.repository.trap(paths)
-        return f"{trap} is no plain file; git would wait for it" if trap else ""
-
-    def _outside(self) -> str:
-        """Say where a commit would go, were that not this folder's own history."""
+    def _closed(self, paths: Sequence[str]) -> str:
+        """Say what git would wait for without end, or that a commit would go elsewhere."""
+        if trap := self.repository.trap(paths):
+            return f"{trap} is no plain file; git would wait for it"
         outside = "" if self.policy.trusted else self.git.outside_repository
         return f"{outside}; {self._advice}" if outside else ""
 

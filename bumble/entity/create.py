@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from bumble.entity import approvals, changes
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -18,7 +19,6 @@ from bumble.errors import RecordExistsError
 from bumble.files import disk
 from bumble.text import yaml_edit
 
-README = "README.md"
 # Files that would change how this package itself is treated if they kept their names here.
 RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
 ARCHETYPES = Path(__file__).with_name("archetypes.yaml")
@@ -57,12 +57,7 @@ def plan(newborn: NewEntity, folder: Path | None = None) -> changes.ChangeSet:
         key: Template(text).substitute(name=newborn.name)
         for key, text in archetypes()[newborn.archetype].items()
     }
-    plain = {
-        "name": newborn.name,
-        "owner": newborn.owner,
-        "timezone": newborn.timezone,
-        "archetype": newborn.archetype,
-    }
+    plain = asdict(newborn)
     quoted = {key: yaml_edit.inline(value) for key, value in plain.items()}
     indented = {
         key: "\n".join(f"    {line}" for line in text.strip().splitlines())
@@ -70,9 +65,12 @@ def plan(newborn: NewEntity, folder: Path | None = None) -> changes.ChangeSet:
     }
     slots = {".md": {**plain, **texts}, ".yaml": {**quoted, **indented}}
     template = template_folder()
+    # whether the folder says what it is already, in a file of any ending
+    there = folder.iterdir() if folder is not None and folder.is_dir() else ()
+    has_readme = any(path.name.casefold().partition(".")[0] == "readme" for path in there)
     planned = []
     for path in sorted(template.rglob("*")):
-        if not path.is_file() or (path.name == README and folder and _has_readme(folder)):
+        if not path.is_file() or (path.name == "README.md" and has_readme):
             continue
         relative = path.relative_to(template).as_posix()
         text = path.read_text(encoding="utf-8")
@@ -83,12 +81,6 @@ def plan(newborn: NewEntity, folder: Path | None = None) -> changes.ChangeSet:
     # entity.yaml last: a folder is an entity from the moment it has one
     planned.sort(key=lambda change: change.path == ENTITY_FILE)
     return changes.ChangeSet(f"new: {newborn.name}", tuple(planned))
-
-
-def _has_readme(folder: Path) -> bool:
-    """Whether a folder says what it is already, in a file of any ending."""
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    return any(name.casefold().partition(".")[0] == "readme" for name in names)
 
 
 def create(folder: Path, newborn: NewEntity) -> Entity:

@@ -22,7 +22,7 @@ from bumble import patterns
 from bumble.entity.approvals import Rule, rule
 from bumble.entity.config import YOURS, Config, Mark
 from bumble.entity.folder import ENTITY_FILE, Approval, Entity
-from bumble.entity.layers import Layer, Plain, value_at
+from bumble.entity.layers import Layer, value_at
 from bumble.errors import SettingInvalidError
 from bumble.files import disk, git, gitdir
 from bumble.text import markdown, schema, yaml_edit
@@ -47,24 +47,21 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
         reaching: The settings of its entity.yaml that reach beyond it, by dotted key.
     """
     entity = Entity(root)
-    items = [_settings(root, reaching)] if reaching else []
+    items = []
+    if reaching:
+        texts = [text for value in reaching.values() for text in _texts(value)]
+        named = _named(root, root, texts)
+        items.append(rule(ENTITY_FILE, ENTITY_FILE, ", ".join(reaching), reaching, named))
     repository = gitdir.find(root)
     if repository is not None and repository.settings_mention(git.NAMING):
         # what the config of a repository may make run, with the files that it includes
-        texts = [_bytes(place) for place in repository.configs]
-        for place, text in zip(repository.configs, tuple(texts), strict=True):
+        configs = [_bytes(place) for place in repository.configs]
+        for place, text in zip(repository.configs, tuple(configs), strict=True):
             paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
-            texts += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
-        items.append(rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", texts))
-    notes = [_reminder(entity, file) for file in _notes(entity.reminders)]
-    notes += [_automation(entity, file) for file in _notes(entity.automations)]
-    return items + [item for item in notes if item is not None]
-
-
-def _settings(root: Path, reaching: Mapping[str, Any]) -> Rule:
-    texts = [text for value in reaching.values() for text in _texts(value)]
-    summary = ", ".join(reaching)
-    return rule(ENTITY_FILE, ENTITY_FILE, summary, reaching, _named(root, root, texts))
+            configs += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
+        items.append(rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", configs))
+    files = (*_notes(entity.reminders), *_notes(entity.automations))
+    return items + [item for file in files if (item := _note(entity, file)) is not None]
 
 
 def _bytes(file: Path) -> bytes:
@@ -74,36 +71,21 @@ def _bytes(file: Path) -> bytes:
         return b""
 
 
-def _reminder(entity: Entity, file: Path) -> Rule | None:
-    """Return what a reminder runs, whether it is to come or was said; None: nothing."""
+def _note(entity: Entity, file: Path) -> Rule | None:
+    """Return what a reminder runs, be it to come or said, or an automation asks; None: nothing."""
     document, path = _document(file), entity.relative(file)
-    if document is None:
-        return _unreadable(path, file)
-    if "command" not in document.meta:
+    if document is None:  # a single letter may make it one that can be read
+        data = _bytes(file)
+        return rule(path, path, "can't be read", disk.sha256(data)) if data else None
+    meta, body = document.meta, document.body
+    if file.parent == entity.automations:
+        is_off = meta.get("enabled") is False
+        return None if is_off else rule(path, path, one_line(body), meta.get("schedule"), body)
+    if "command" not in meta:
         return None
-    command = document.meta["command"]
-    words = list(_texts(command))
+    words = list(_texts(meta["command"]))
     named = _named(entity.root, entity.workspace, words)
-    return rule(path, path, " ".join(words), command, document.body, named)
-
-
-def _automation(entity: Entity, file: Path) -> Rule | None:
-    """Return what an automation asks for; None if it is off."""
-    document, path = _document(file), entity.relative(file)
-    if document is None:
-        return _unreadable(path, file)
-    if document.meta.get("enabled") is False:
-        return None
-    summary = one_line(document.body)
-    return rule(path, path, summary, document.meta.get("schedule"), document.body)
-
-
-def _unreadable(path: str, file: Path) -> Rule | None:
-    """Return a note that can't be read, which a single letter may make one that can."""
-    try:
-        return rule(path, path, "can't be read", disk.sha256(file.read_bytes()))
-    except OSError:
-        return None
+    return rule(path, path, " ".join(words), meta["command"], body, named)
 
 
 def _notes(folder: Path) -> Iterator[Path]:
@@ -210,17 +192,6 @@ def starting(values: Mapping[str, Any]) -> list[schema.Keys]:
     return [keys for keys in PROGRAMS if layer.depth(keys) == len(keys) and value_at(values, keys)]
 
 
-def without(
-    values: Mapping[str, Any], ignored: Collection[schema.Keys], above: schema.Keys = ()
-) -> Plain:
-    """Take settings out."""
-    return {
-        key: without(value, ignored, (*above, key)) if isinstance(value, Mapping) else value
-        for key, value in values.items()
-        if (*above, key) not in ignored
-    }
-
-
 def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | None:
     """Say why what a folder can make run does not count; None: it is trusted as it is.
 
@@ -254,8 +225,3 @@ def program_warning(place: str, keys: schema.Keys, folder: Path, why: str) -> st
         f"{place}: `{'.'.join(keys)}` is ignored in {folder}: programs run only in folders that "
         f"you trust. {why}: bumble config trust {folder}"
     )
-
-
-def owners_warning(place: str, keys: schema.Keys) -> str:
-    """Say that a setting is nothing for an entity's folder."""
-    return f"{place}: `{'.'.join(keys)}` is ignored: only your own config may set it, with --user"

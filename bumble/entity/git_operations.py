@@ -310,16 +310,13 @@ def _keep_edits(
 
 def _unknown(top: git.Git, paths: Sequence[str]) -> list[str]:
     """Return those of some files whose bytes git has under no name."""
-    there = [path for path in paths if "\n" not in path and _is_plain(top.repository.top / path)]
+    files = {path: top.repository.top / path for path in paths if "\n" not in path}
+    there = [path for path, file in files.items() if file.is_file() and not file.is_symlink()]
     hashed = top.call("hash-object", "--stdin-paths", stdin=git.listed(there, "\n"))
     rows = top.call("cat-file", "--batch-check", stdin=hashed.out).text.splitlines()
     if len(rows) != len(there):
         return there
     return [path for path, row in zip(there, rows, strict=True) if row.endswith(" missing")]
-
-
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
 
 
 def _put_back(top: git.Git, merge: Operation, touched: Iterable[str]) -> None:

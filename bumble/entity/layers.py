@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -78,8 +78,7 @@ REASONS: Mapping[schema.Keys, str] = {
 
 def reason(keys: schema.Keys) -> str | None:
     """Say why a setting, or the section that held it, is gone; None: there was none."""
-    depths = range(len(keys), 0, -1)
-    return next((REASONS[keys[:n]] for n in depths if keys[:n] in REASONS), None)
+    return next((REASONS[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in REASONS), None)
 
 
 def warning(place: str, keys: schema.Keys, *, is_users: bool) -> str:
@@ -95,11 +94,12 @@ def found(values: Mapping[str, Any]) -> list[schema.Keys]:
     return [keys for keys in every if reason(keys)]
 
 
-def left(values: Mapping[str, Any]) -> Plain:
-    """Return what a file of settings holds without those that are gone."""
+def without(values: Mapping[str, Any], gone: Collection[schema.Keys]) -> Plain:
+    """Return settings without some of them, or of their sections, and what that leaves empty."""
     kept: Plain = {}
     for keys, value in leaves(values):
-        if not reason(keys):
+        names = tuple(map(str, keys))
+        if not any(names[:n] in gone for n in range(1, len(names) + 1)):
             _put(kept, keys, value)
     return kept
 

@@ -55,9 +55,8 @@ def make(
     """
     versions = _named(root, place, proposed, changes.versions(root, proposed.changes))
     records = _named(root, place, proposed, changes.wholes(root, proposed.changes))
-    own = installation.mark(_marked(name, records))
-    if own is not None:
-        proposed = replace(proposed, trailers=(*proposed.trailers, (MARK, own)))
+    own = (MARK, installation.mark(marked(name, records)))
+    proposed = replace(proposed, trailers=(*proposed.trailers, own))
     why = ""
     try:
         for path, name in place.filtered([version.path for version in versions]):
@@ -74,18 +73,7 @@ def make(
         raise ReviewError(root, cycle, why, "`bumble doctor` says what is wrong with the folder")
 
 
-def is_own(name: str, versions: Sequence[changes.Version], given: str) -> bool:
-    """Whether this installation made a proposal.
-
-    Args:
-        name: Of its branch.
-        versions: What it holds.
-        given: The mark that it bears.
-    """
-    return installation.is_own(_marked(name, versions), given)
-
-
-def _marked(name: str, versions: Sequence[changes.Version]) -> str:
+def marked(name: str, versions: Sequence[changes.Version]) -> str:
     """Return what the mark of a proposal is of: what its records say before and after."""
     told = sorted(
         (one.path, *(companions.digest(one.path, data) for data in (one.before, one.after)))

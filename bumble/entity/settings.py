@@ -52,10 +52,7 @@ class Settings(Struct, frozen=True):
         Raises:
             UsageError: If there is none of that name.
         """
-        value: Any = self.values
-        for name in _path(key, self.values):
-            value = value[name]
-        return printable.masked(value)
+        return printable.masked(layers.value_at(self.values, _path(key, self.values)))
 
     def origin(self, key: str) -> str:
         """Say where a value is from: `default`, `entity.yaml:14`, `environment BUMBLE_…`, `flag`.
@@ -129,7 +126,7 @@ def load(
         found = [identity_rule(identity), *acting(own.values)]
         if not acts:
             aside = [(name,) for name in ACTING]
-            own = replace(own, values=folder_trust.without(own.values, aside))
+            own = replace(own, values=layers.without(own.values, aside))
         every.append(own)
     every.append(Layer("environment", layers.from_environment(environ or {}, warnings.append)))
     every.append(Layer("flag", layers.from_flags(flags or {})))
@@ -149,7 +146,8 @@ def rules(values: Mapping[str, Any]) -> list[approvals.Rule]:
     Raises:
         ValueError: If it does not say who the entity is.
     """
-    plain = layers.left(folder_trust.without(values, folder_trust.marked(values, OWNERS)))
+    plain = layers.without(values, folder_trust.marked(values, OWNERS))
+    plain = layers.without(plain, layers.found(plain))
     own = {key: plain[key] for key in schema.fields(Identity) if key in plain}
     return [identity_rule(schema.build(Identity, own)), *acting(plain)]
 
@@ -167,8 +165,8 @@ def identity_rule(identity: Identity) -> approvals.Rule:
 def acting(values: Mapping[str, Any]) -> list[approvals.Rule]:
     """Return the rule by which an entity.yaml has the entity act, if it does."""
     told = {name: values[name] for name in ACTING if values.get(name)}
-    summary = yaml_edit.inline(told)
-    return [approvals.rule(ACTING_RULE, ENTITY_FILE, summary, told)] if told else []
+    rule = approvals.rule(ACTING_RULE, ENTITY_FILE, yaml_edit.inline(told), told)
+    return [rule] if told else []
 
 
 def _as_trusted(
@@ -194,7 +192,7 @@ def _as_trusted(
         return every, []
     left, warnings = [], []
     for layer, ignored in zip(every, asking, strict=True):
-        left.append(replace(layer, values=folder_trust.without(layer.values, ignored)))
+        left.append(replace(layer, values=layers.without(layer.values, ignored)))
         for keys in ignored:
             if layer is own:
                 place = layers.place(str(path), layer.source, keys)
@@ -230,9 +228,11 @@ def entity_layer(path: Path, raw: bytes) -> tuple[Identity, Layer, list[str]]:
     layer, warnings = _layer(path, plain, source, name=path.name)
     ignored = folder_trust.marked(layer.values, OWNERS)
     warnings += [
-        folder_trust.owners_warning(layers.place(str(path), source, keys), keys) for keys in ignored
+        f"{layers.place(str(path), source, keys)}: `{'.'.join(keys)}` is ignored: only your own "
+        "config may set it, with --user"
+        for keys in ignored
     ]
-    return identity, replace(layer, values=folder_trust.without(layer.values, ignored)), warnings
+    return identity, replace(layer, values=layers.without(layer.values, ignored)), warnings
 
 
 def _take_identity(path: Path, plain: Plain, source: str) -> Identity:
@@ -278,11 +278,12 @@ def _parsed(path: Path, raw: bytes) -> tuple[Plain, str]:
 
 def _layer(path: Path, plain: Plain, source: str, *, name: str) -> tuple[Layer, list[str]]:
     """Return what a file sets, and what to say of settings in it that are gone."""
+    retired = layers.found(plain)
     warnings = [
         layers.warning(layers.place(str(path), source, keys), keys, is_users=name != ENTITY_FILE)
-        for keys in layers.found(plain)
+        for keys in retired
     ]
-    plain = layers.left(plain)
+    plain = layers.without(plain, retired)
     try:
         schema.check(Config, plain)
     except schema.ValueProblem as problem:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -49,8 +50,7 @@ def notes(root: Path) -> list[PendingCommit]:
 
     One that can't be read is passed over too.
     """
-    own = (_read(file) for file in _files(root))
-    return [note for note in own if note is not None]
+    return [note for file in _files(root) if (note := _read(file)) is not None]
 
 
 def taken_back(root: Path) -> list[PendingCommit]:
@@ -67,11 +67,6 @@ def changed_since(root: Path, found: Sequence[PendingCommit]) -> set[str]:
     return {
         path for path in staged if write_ahead.digest(disk.read_if_there(root / path)) != last[path]
     }
-
-
-def drop(note: PendingCommit) -> None:
-    """Forget what waited to be committed."""
-    disk.remove(note.file)
 
 
 def foreign(root: Path) -> list[Path]:
@@ -102,8 +97,7 @@ def reword(root: Path, tells: Callable[[str], bool]) -> None:
     with changes.held(root):
         for note in notes(root):
             if any(map(tells, (note.title, *note.body))):
-                plain = f"{note.cycle}: words that were forgotten"
-                put(replace(note, title=plain, body=()))
+                put(replace(note, title=f"{note.cycle}: words that were forgotten", body=()))
 
 
 def _files(root: Path) -> list[Path]:
@@ -139,21 +133,11 @@ def put(note: PendingCommit) -> None:
 def _read(file: Path, *, adopts: bool = False) -> PendingCommit | None:
     try:
         data = json.loads(installation.note_in(file.name, disk.read(file), adopts=adopts))
-        return PendingCommit(
-            file,
-            data["title"],
-            tuple(data["body"]),
-            tuple((key, value) for key, value in data["trailers"]),
-            data["after"],
-            data["opens"],
-            data.get("staged", {}),
-            data.get("begun", ("", "")),
-        )
-    except (OSError, UnsafePathError, ValueError, KeyError, TypeError, RecursionError):
+        return msgspec.convert({**data, "file": file}, PendingCommit)
+    except (OSError, UnsafePathError, ValueError, TypeError, RecursionError):
         return None
 
 
 def line(text: str) -> str:
     """Return a text as one line that git's log and ours can show."""
-    plain = "".join(c if c.isprintable() else " " for c in text)
-    return shorten(plain, MAX_LINE_CHARS)
+    return shorten("".join(c if c.isprintable() else " " for c in text), MAX_LINE_CHARS)

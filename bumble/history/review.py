@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bumble.entity import companions, review_branch
+from bumble.entity import companions, installation, review_branch
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.uncommitted import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
@@ -78,8 +78,8 @@ def _read(root: Path, name: str, at: datetime) -> HeldProposal:
     except RecordMissingError:  # it touches nothing of this folder
         return HeldProposal(name, at, None)
     versions = tuple(log.versions(root, commit))
-    is_own = review_branch.is_own(name, versions, commit.trailer(review_branch.MARK))
-    return HeldProposal(name, at, commit, versions, is_own)
+    marked, mark = review_branch.marked(name, versions), commit.trailer(review_branch.MARK)
+    return HeldProposal(name, at, commit, versions, installation.is_own(marked, mark))
 
 
 def choose(
