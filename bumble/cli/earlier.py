@@ -125,7 +125,7 @@ def _parted(root: Path, path: str, why: str) -> list[changes.Change]:
 
 def _told(kind: Kind, text: str) -> object:
     """Return all that a file says, however it lies in it."""
-    if kind.patterns[0] not in (*companions.SECTIONS, *companions.LINES):
+    if kind.patterns[0] not in companions.PARTED:
         document = markdown.parse(text)
         return document.meta, document.body
     parts = kind.parse(text, "")

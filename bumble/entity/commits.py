@@ -240,8 +240,8 @@ class Commits:
         is_open = self.repository.under_way not in ("", "a bisection")
         if self.blind or not is_open or self._unfiltered(there):
             return None
-        paths = git.listed(there, "\n")
-        stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=paths)
+        command = ("hash-object", "-w", "--stdin-paths")
+        stored = self.git.call(*command, stdin=git.listed(there, "\n"))
         return dict(zip(there, stored.text.split(), strict=True)) if stored.code == 0 else None
 
     def adopt(self, change_set: changes.ChangeSet) -> None:
