@@ -192,8 +192,7 @@ class Commits:
         waiting = uncommitted.notes(self.root)
         self._begin(waiting)
         entries = self._look({*paths, *(path for note in waiting for path in note.after)})
-        clash = [entry.path for entry in entries if entry.unmerged and entry.path in paths]
-        if clash:
+        if clash := [entry.path for entry in entries if entry.unmerged and entry.path in paths]:
             _, back = gitdir.ENDINGS.get(self.repository.under_way, ("", ""))
             raise MergeUnfinishedError(self.root, clash, back)
         if not self.commits:
@@ -318,8 +317,7 @@ class Commits:
             note for note in waiting if note.opens and any(path in paths for path in note.after)
         ]
         own_paths = {path for note in self.own for path in note.after}
-        earlier = [note for note in waiting if note not in self.own]
-        if earlier:
+        if earlier := [note for note in waiting if note not in self.own]:
             left = {path for note in earlier for path in note.after} & as_written - own_paths
             self._commit(earlier, [entry for entry in entries if entry.path in left])
         edited = [

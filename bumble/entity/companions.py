@@ -330,8 +330,7 @@ def _entries(block: str) -> list[tuple[str, str]]:
     """Split a mapping into its keys, each with its lines; comments between them have no key."""
     entries: list[tuple[str, str]] = []
     for line in markdown.lines(block):
-        match = _ENTRY.match(line)
-        if match:
+        if match := _ENTRY.match(line):
             entries.append((match[1].strip("\"'"), line))
         elif entries and entries[-1][0] and line[0] in " \t-\r\n":
             entries[-1] = (entries[-1][0], entries[-1][1] + line)

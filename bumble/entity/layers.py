@@ -215,8 +215,7 @@ def from_environment(
         if not name.startswith(ENVIRONMENT_PREFIX) or other or not text:
             continue
         names = names or {variable(keys): keys for keys, _ in leaves(defaults())}
-        gone = _gone(name) if name not in names else None
-        if gone:
+        if name not in names and (gone := _gone(name)):
             warn(f"environment {name}: it is no setting any more: {gone}")
             continue
         if name not in names:

@@ -243,8 +243,7 @@ def _conclude(place: git.Git, policy: commits.CommitPolicy) -> None:
     Raises:
         FolderUnwritableError: If git can't.
     """
-    why = commits.conclude(place, policy) if place.repository.under_way == "a merge" else ""
-    if why:
+    if place.repository.under_way == "a merge" and (why := commits.conclude(place, policy)):
         raise FolderUnwritableError(place.repository.private, why)
 
 

@@ -67,8 +67,7 @@ class MessageIndex:
                 disk.read_if_there(self.paths[session_id]) or b""
             ):
                 session = self.session(session_id)
-                found_message = _find_in(session, record_id) if session else None
-                if found_message:
+                if session and (found_message := _find_in(session, record_id)):
                     return found_message
         return None
 

@@ -286,8 +286,7 @@ def _decided_values(wanted: Mapping[str, Any]) -> dict[str, Any]:
     decided = {}
     for key, value in wanted.items():
         if isinstance(value, Mapping) and value:
-            inner = _decided_values(value)
-            if inner:
+            if inner := _decided_values(value):
                 decided[key] = inner
         elif value is not fields.CLASHED:
             decided[key] = value

@@ -99,8 +99,7 @@ def choose(
         UsageError: If it is not clear which are meant.
     """
     own = [proposal for proposal in proposals if proposal.is_own]
-    unclear = (every and wanted) or not (every or wanted or len(own) < 2)
-    if unclear:
+    if (every and wanted) or not (every or wanted or len(own) < 2):
         raise UsageError(f"Say which, or --all: {_listed(own)}.")
     if not own and proposals and not wanted:
         raise UsageError(f"Not made here; name what you mean in full: {_listed(proposals)}.")

@@ -110,8 +110,7 @@ def sayers(library: Library, sentence: str, messages: list[LibraryRecord]) -> li
     names = (library.name, *library.people_names)
     by_others = [item for item in messages if not _is_own(library, item)]
     for some in (by_others, [item for item in messages if item not in by_others]):
-        places = origins.nearest(sentence, [item.text for item in some], names)
-        if places:
+        if places := origins.nearest(sentence, [item.text for item in some], names):
             return [some[place].id for place in places]
     return []
 

@@ -254,8 +254,7 @@ def read(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     for keyword in broken:
         yield LeftOut(keyword, "copies of the card that can't be read", broken=True)
     yield from lore(mapping(found.card, "character_book"), context.named)
-    assets = [name for name in source.names if name != CARD_FILE and len(source.members) > 1]
-    if assets:
+    if assets := [name for name in source.names if name != CARD_FILE and len(source.members) > 1]:
         yield LeftOut(assets[0], "pictures and other assets of the card", count=len(assets))
     if greetings := list(filter(None, texts(found.card, "alternate_greetings"))):
         why = "other first messages (they stay in x.card)"

@@ -238,8 +238,7 @@ class Collector:
 
     def _take_heard(self, view: RecordView, person: relationships.Relationship) -> None:
         """Take in what the reader heard of somebody whose page is for others."""
-        apart = [n for n in person.apart if self.reader.may_read(n.provenance)]
-        if apart:
+        if apart := [n for n in person.apart if self.reader.may_read(n.provenance)]:
             blank = replace(person, text="", dynamic="", topics=(), unresolved=())
             sources = unite(*(note.provenance.sources for note in apart))
             self._take_person(replace(view, origin=replace(view.origin, sources=sources)), blank)

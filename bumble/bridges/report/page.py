@@ -99,8 +99,7 @@ def history(root: Path, zone: tzinfo) -> list[BodyMoment]:
     texts = git.blobs(root, [f"{commit.id}:./{soma.PATH}" for commit in chosen])
     moments = []
     for commit, data in zip(chosen, texts, strict=True):
-        levels = _levels(data) if data else {}
-        if levels:
+        if data and (levels := _levels(data)):
             moments.append(BodyMoment(commit.at.astimezone(zone), levels))
     return moments
 
@@ -287,8 +286,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
         (lead[0][0] if lead else "", line[lead.end() if lead else 0 :]) for lead, line in lines
     )
     for mark, group in groupby(parts, key=lambda part: part[0]):
-        whole = "\n".join(line for _, line in group).strip()
-        if whole:
+        if whole := "\n".join(line for _, line in group).strip():
             yield mark, whole
 
 
