@@ -182,9 +182,8 @@ class Desk(Struct, frozen=True):
     def being(self) -> str:
         """Speak as the entity: who it is, in its own words."""
         runtime = self.runtime
-        mood = self._mood()
         whole = system.of_entity(
-            runtime.entity, runtime.identity, (), runtime.config.prompt, self.readers, mood
+            runtime.entity, runtime.identity, (), runtime.config.prompt, self.readers, self._mood()
         )
         parts = [part.text.strip() for part in whole.parts if part.name in BEING]
         return "\n\n".join((f"You are {runtime.identity.name}.", *filter(None, parts)))

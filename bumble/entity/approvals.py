@@ -219,8 +219,7 @@ def _has_moved(root: Path, repository: gitdir.Repository) -> bool:
     """Whether git's log of HEAD has more since the last look than commits that were made here."""
     log = repository.private / "logs" / "HEAD"
     mark = (disk.read_cache(root / SEEN) or b"").strip()
-    start = int(mark) if mark.isdigit() else 0
-    new = gitdir.content(log, start=start)
+    new = gitdir.content(log, start=int(mark) if mark.isdigit() else 0)
     if new is None:
         return False
     # but for commits that were made here, on what was here before

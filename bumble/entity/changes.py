@@ -294,8 +294,7 @@ def _found(root: Path, path: Path, change: Change) -> bytes | None:
     if change.alone or beside is None or data is None:
         return data
     there = companions.left_behind(root, change.path) or beside
-    companion = write_ahead.read(write_ahead.target(root, there))
-    return companions.whole(change.path, data, companion)
+    return companions.whole(change.path, data, write_ahead.read(write_ahead.target(root, there)))
 
 
 def _steps(root: Path, draft: _Draft) -> list[tuple[IntentStep, bytes | None]]:

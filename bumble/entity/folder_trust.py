@@ -49,8 +49,7 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
     entity = Entity(root)
     items = []
     if reaching:
-        texts = [text for value in reaching.values() for text in _texts(value)]
-        named = _named(root, root, texts)
+        named = _named(root, root, [text for value in reaching.values() for text in _texts(value)])
         items.append(rule(ENTITY_FILE, ENTITY_FILE, ", ".join(reaching), reaching, named))
     repository = gitdir.find(root)
     if repository is not None and repository.settings_mention(git.NAMING):

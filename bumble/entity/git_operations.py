@@ -148,8 +148,7 @@ def _notes(root: Path) -> list[Path]:
 
 def _read(note: Path) -> Operation | None:
     with suppress(OSError, UnsafePathError, ValueError, RecursionError):
-        text = installation.note_in(note.name, disk.read(note))
-        return msgspec.json.decode(text, type=Operation)
+        return msgspec.json.decode(installation.note_in(note.name, disk.read(note)), type=Operation)
     return None
 
 

@@ -117,8 +117,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
                 commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
             uncommitted.put(replace(note, staged={}))  # it counts for the rest of its files
         again += (change.path for change in planned)
-    here = place.repository.under_way
-    return Mended(paths, settled.kept, settled.left, here, tuple(again), lost)
+    return Mended(paths, settled.kept, settled.left, place.repository.under_way, tuple(again), lost)
 
 
 def taken_back(root: Path) -> list[str]:
@@ -156,8 +155,7 @@ def _without_commit(root: Path, back: Sequence[uncommitted.PendingCommit]) -> It
 
 def _again(root: Path, note: uncommitted.PendingCommit) -> Iterator[changes.Change]:
     """Plan to have in the files of a note what it changed there."""
-    again = (_path_again(root, path, *blobs) for path, blobs in note.staged.items())
-    return filter(None, again)
+    return filter(None, (_path_again(root, path, *blobs) for path, blobs in note.staged.items()))
 
 
 def _path_again(root: Path, path: str, before: str, after: str) -> changes.Change | None:

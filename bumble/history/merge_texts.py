@@ -99,8 +99,7 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
             if source is not None:
                 side[title] = source
     sides = [SplitFile(book.preamble, parts) for book, parts in zip(books, agreed, strict=True)]
-    order = list(dict.fromkeys(key for side in sides for key in side.parts))
-    text, clean = _joined(sides, order)
+    text, clean = _joined(sides, list(dict.fromkeys(key for side in sides for key in side.parts)))
     return Merged(text, clean)
 
 

@@ -92,8 +92,7 @@ def _sentence(
     # where a line of a record stands in its file
     rows = markdown.lines(base.read_shown(library.entity.root / item.path))
     wanted, start = whole.strip(), (item.line or 1) - 1
-    places = (n for n, row in enumerate(rows, 1) if n > start and wanted in row)
-    number = next(places, None)
+    number = next((n for n, row in enumerate(rows, 1) if n > start and wanted in row), None)
     item = replace(item, sentence=sentence.strip(), line=number or item.line)
     if item.kind != kinds.PERSON.name:
         return item

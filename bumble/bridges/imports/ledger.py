@@ -220,8 +220,7 @@ def talk(
 def _place(turns: Sequence[ImportedTurn], message: ImportedMessage) -> int:
     """Return where in a talk a message of another branch belongs, by its time."""
     at = message.head.at
-    later = (n for n, turn in enumerate(turns) if at and turn.at and turn.at > at)
-    return next(later, len(turns))
+    return next((n for n, turn in enumerate(turns) if at and turn.at and turn.at > at), len(turns))
 
 
 def _turns(message: ImportedMessage) -> Iterator[ImportedTurn]:
