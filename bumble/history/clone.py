@@ -473,14 +473,11 @@ def driver_command() -> str:
 
 def install_driver(root: Path) -> bool:
     """Tell the repository that a folder lies in; whether that worked."""
+    values = {f"merge.{DRIVER}.name": "bumble: by meaning", DRIVER_KEY: driver_command()}
+    values |= NO_RENAMES if _is_alone(root) else {}
     with git_operations.noted(root, git_operations.Operation("config")):
-        named = git.run(root, "config", f"merge.{DRIVER}.name", "bumble: by meaning")
-        told = (
-            named is not None and git.run(root, "config", DRIVER_KEY, driver_command()) is not None
-        )
-        for key, value in NO_RENAMES.items() if told and _is_alone(root) else ():
-            git.run(root, "config", key, value)
-        return told
+        told = (git.run(root, "config", key, value) for key, value in values.items())
+        return None not in told
 
 
 def _is_alone(root: Path) -> bool:
@@ -490,12 +487,10 @@ def _is_alone(root: Path) -> bool:
 
 def has_driver(root: Path) -> bool:
     """Whether the repository has the driver, and not a program of that name that came with it."""
-    line = git.run(root, "config", DRIVER_KEY)
-    if line is None or line.rstrip("\n") != driver_command():
+    if (git.run(root, "config", DRIVER_KEY) or "").rstrip("\n") != driver_command():
         return False
-    return not _is_alone(root) or all(
-        git.run(root, "config", "--local", key) is not None for key in NO_RENAMES
-    )
+    told = (git.run(root, "config", "--local", key) for key in NO_RENAMES)
+    return not _is_alone(root) or None not in told
 
 
 def lacks_driver(root: Path, repository: gitdir.Repository) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -68,12 +69,12 @@ def _merger_for(path: str) -> Merge:
         if record := companions.record_of(inner):
             # no markers are left in what nobody reads by eye
             of_record = kinds.of_path(record)
-            return _mapping_merger(
-                base.parse_mapping, of_record.join if of_record else fields.origin
-            )
+            rules = of_record.join if of_record else fields.origin
+            return partial(_merge_mapping, base.parse_mapping, rules)
         if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
             merger = merger_of(kind)
-            return _shown_merger(inner, merger) if inner in companions.SECTIONS else merger
+            shows = inner in companions.SECTIONS
+            return partial(_merge_shown, inner, merger) if shows else merger
     return merge_texts.merge_lines
 
 
@@ -83,45 +84,32 @@ def merger_of(kind: Kind) -> Merge:
         return merge_texts.merge_lines
     if kind.name in SPECIAL:
         return SPECIAL[kind.name]
-    return (
-        _record_merger(kind)
-        if isinstance(kind, RecordKind)
-        else _mapping_merger(kind.parse, kind.join)
-    )
+    if isinstance(kind, RecordKind):
+        return partial(_merge_records, kind)
+    return partial(_merge_mapping, kind.parse, kind.join)
 
 
-def _mapping_merger(read: Callable[[str, str], object], rules: Rules) -> Merge:
-    """Return what merges a file without which nothing works: it never has markers afterwards."""
-
-    def settled(
-        base: fields.Values, current: fields.Values, incoming: fields.Values
-    ) -> dict[str, Any]:
-        return _settled(rules(base, current, incoming), current, incoming)
-
-    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
-        readable = [text for text in (current, incoming) if _is_readable(read, text)]
-        if len(readable) == 1:
-            return merge_texts.Merged(readable[0], True)
-        base = base if _is_readable(read, base) else ""
-        return _merge_yaml((base, current, incoming), settled)
-
-    return merge
+def _merge_mapping(
+    read: Callable[[str, str], object], rules: Rules, base: str, current: str, incoming: str
+) -> merge_texts.Merged:
+    """Merge a file without which nothing works: it never has markers afterwards."""
+    readable = [text for text in (current, incoming) if _is_readable(read, text)]
+    if len(readable) == 1:
+        return merge_texts.Merged(readable[0], True)
+    sides = (base if _is_readable(read, base) else "", current, incoming)
+    return _merge_yaml(sides, lambda *values: _settled(rules(*values), *values[1:]))
 
 
-def _shown_merger(path: str, merger: Merge) -> Merge:
-    """Return what merges files of sections in either form: whole, or as their files show them."""
-
-    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
-        sides = (base, current, incoming)
-        if not any(map(companions.is_marked, sides)):
-            return merger(*sides)
-        pointed = any(companions.KEY in markdown.parse(side).meta for side in sides[1:])
-        merged = merger(*(companions.opened(path, side) for side in sides))
-        return merge_texts.Merged(
-            companions.closed(path, merged.text, pointed=pointed), merged.clean
-        )
-
-    return merge
+def _merge_shown(
+    path: str, merger: Merge, base: str, current: str, incoming: str
+) -> merge_texts.Merged:
+    """Merge a file of sections in either form: whole, or as its file shows it."""
+    sides = (base, current, incoming)
+    if not any(map(companions.is_marked, sides)):
+        return merger(*sides)
+    pointed = any(companions.KEY in markdown.parse(side).meta for side in sides[1:])
+    merged = merger(*(companions.opened(path, side) for side in sides))
+    return merge_texts.Merged(companions.closed(path, merged.text, pointed=pointed), merged.clean)
 
 
 def _is_readable(read: Callable[[str, str], object], text: str) -> bool:
@@ -145,16 +133,12 @@ def _settled(wanted: Mapping[str, Any], current: Any, incoming: Any) -> dict[str
     return decided
 
 
-def _record_merger(kind: Kind) -> Merge:
-    """Return what merges records of a kind; a side that is none is refused."""
+def _merge_records(kind: Kind, base: str, current: str, incoming: str) -> merge_texts.Merged:
+    """Merge records of a kind; a side that is none is refused."""
+    for text in (current, incoming):
+        kind.parse(text, DATED)
     merge_values = _merge_yaml if kind.suffix == ".yaml" else _merge_document
-
-    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
-        for text in (current, incoming):
-            kind.parse(text, DATED)
-        return merge_values((base, current, incoming), kind.join)
-
-    return merge
+    return merge_values((base, current, incoming), kind.join)
 
 
 def _merge_episode(base: str, current: str, incoming: str) -> merge_texts.Merged:
@@ -164,7 +148,7 @@ def _merge_episode(base: str, current: str, incoming: str) -> merge_texts.Merged
     if len(told) == 2:
         whole = max((titles.heading(one.text), one.text) for one in told)[1]
         texts[1:] = [one.source.with_body(whole).text for one in told]
-    return _merge_document((texts[0], texts[1], texts[2]), kinds.EPISODE.join)
+    return _merge_document(texts, kinds.EPISODE.join)
 
 
 def _merge_person(base: str, current: str, incoming: str) -> merge_texts.Merged:
@@ -208,11 +192,11 @@ def _merge_drawn(people: Sequence[relationships.Relationship]) -> merge_texts.Me
     if merged.clean or not all(written) or {times[0], None} & set(times[1:]):  # by hand since
         return merged
     # two of one night stand in an order that is the same whichever side merges
-    earlier, later = sorted(people[1:], key=lambda person: (_written_at(person), person.text))
+    earlier, later = sorted(people[1:], key=lambda one: (one.last_reflection, one.text))
     text = _join_portraits(people[0].text, earlier.text, later.text)
     body = later.source.source[later.source.body_start :].replace(later.text, text, 1)
     texts = [person.source.source[: person.source.body_start] + body for person in people]
-    return _merge_document((texts[0], texts[1], texts[2]), join)
+    return _merge_document(texts, join)
 
 
 def _join_portraits(base: str, earlier: str, later: str) -> str:
@@ -226,50 +210,41 @@ def _join_portraits(base: str, earlier: str, later: str) -> str:
     return "\n".join((*later_lines, *more)).strip()
 
 
-def _written_at(person: relationships.Relationship) -> float:
-    """Return when a portrait was written, for comparing."""
-    return person.last_reflection.timestamp() if person.last_reflection else 0.0
+def _merge_later(
+    parse: Callable[[str, str], object], base: str, current: str, incoming: str
+) -> merge_texts.Merged:
+    """Take the text that was made later, whole: two halves of stories are none."""
+    for text in (current, incoming):
+        parse(text, DATED)
+    times = [fields.moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
+    if times[0] is None or times[1] is None or times[0] == times[1]:
+        return _merge_document((base, current, incoming), fields.origin)
+    return merge_texts.Merged(current if times[0] > times[1] else incoming, True)
 
 
-def _later_merger(parse: Callable[[str, str], object]) -> Merge:
-    """Return what takes the text that was made later, whole: two halves of stories are none."""
-
-    def merge(base: str, current: str, incoming: str) -> merge_texts.Merged:
-        for text in (current, incoming):
-            parse(text, DATED)
-        times = [fields.moment(markdown.parse(text).meta.get("at")) for text in (current, incoming)]
-        if times[0] is None or times[1] is None or times[0] == times[1]:
-            return _merge_document((base, current, incoming), fields.origin)
-        return merge_texts.Merged(current if times[0] > times[1] else incoming, True)
-
-    return merge
-
-
-def _merge_document(texts: tuple[str, str, str], rules: Rules) -> merge_texts.Merged:
+def _merge_document(texts: Sequence[str], rules: Rules) -> merge_texts.Merged:
     """Merge front matter by rules and the body by lines."""
     documents = [markdown.parse(text) for text in texts]
-    bodies = [document.source[document.body_start :] for document in documents]
-    below = merge_texts.merge_lines(bodies[0], bodies[1], bodies[2])
+    below = merge_texts.merge_lines(*(one.source[one.body_start :] for one in documents))
     carrier = next((document for document in documents[1:] if document.meta_start), None)
     if carrier is None:
         return below
-    metas = [document.source[document.meta_start : document.meta_end] for document in documents]
-    above = _merge_yaml((metas[0], metas[1], metas[2]), rules)
+    above = _merge_yaml([one.source[one.meta_start : one.meta_end] for one in documents], rules)
     head = carrier.source[: carrier.meta_start] + above.text
     fence = carrier.source[carrier.meta_end : carrier.body_start]
     return merge_texts.Merged(head + fence + below.text, above.clean and below.clean)
 
 
-def _merge_yaml(texts: tuple[str, str, str], rules: Rules) -> merge_texts.Merged:
+def _merge_yaml(texts: Sequence[str], rules: Rules) -> merge_texts.Merged:
     """Merge a mapping by rules, and what surrounds its values by lines.
 
     The values are put into all three texts first, so that only comments, order and what no rule
     decides are left to the lines.
     """
     read = [base.parse_mapping(text) for text in texts]
-    wanted = rules(read[0].values, read[1].values, read[2].values)
+    wanted = rules(*(parsed.values for parsed in read))
     agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
-    merged = merge_texts.merge_lines(agreed[0], agreed[1], agreed[2])
+    merged = merge_texts.merge_lines(*agreed)
     if fields.CLASHED in _leaves(wanted) or (merged.clean and _has_values(merged.text, wanted)):
         return merged
     return merge_texts.Merged(agreed[1], True)
@@ -319,9 +294,9 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
 SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their values and lines
     "knowledge": merge_texts.knowledge,
     "journal": merge_texts.journal,
-    "narrative": _later_merger(kinds.NARRATIVE.parse),
-    "handover": _later_merger(lambda text, _: markdown.parse(text)),
-    "topic": _later_merger(kinds.TOPIC.parse),
+    "narrative": partial(_merge_later, kinds.NARRATIVE.parse),
+    "handover": partial(_merge_later, lambda text, _: markdown.parse(text)),
+    "topic": partial(_merge_later, kinds.TOPIC.parse),
     "scratch": merge_texts.merge_notes,
     "working": merge_texts.merge_union,
     "session": merge_texts.transcript,
