@@ -258,10 +258,12 @@ class Desk(Struct, frozen=True):
     def remind(self, text: ReminderText, at: ReminderTime) -> dict[str, Any]:
         """Have something said in the next talk after a time."""
         text = _checked(text)
-        due = self._moment(at)
-        runtime = self.runtime
+        try:
+            due = reminders.moment(at, self.runtime.zone).astimezone(self.runtime.zone)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
         reminder = reminders.new(
-            base.new_id(reminders.REMINDER.prefix, self.now(), runtime.rng),
+            base.new_id(reminders.REMINDER.prefix, self.now(), self.runtime.rng),
             due,
             text.strip(),
             person=self.reader.id,
@@ -271,12 +273,6 @@ class Desk(Struct, frozen=True):
         why = shorten(one_line(text), 50)
         self.runtime.apply_one("mcp remind", lambda: reminders.REMINDER.plan_new(reminder, why))
         return {"changed": True, "id": reminder.id, "at": base.stamp(due), "trust": TRUST}
-
-    def _moment(self, text: str) -> datetime:
-        try:
-            return reminders.moment(text, self.runtime.zone).astimezone(self.runtime.zone)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
 
     def _origin(self) -> base.Provenance:
         return base.Provenance(by=BY, trust=TRUST, audience=self.readers)

@@ -314,8 +314,7 @@ def _steps(root: Path, draft: _Draft) -> list[tuple[IntentStep, bytes | None]]:
 
 
 def _step(root: Path, path: str, data: bytes | None) -> tuple[IntentStep, bytes | None]:
-    place = disk.inside(root, path)
-    before = write_ahead.digest(write_ahead.read(place))
+    before = write_ahead.digest(write_ahead.read(disk.inside(root, path)))
     return IntentStep(path, before, write_ahead.digest(data), None), data
 
 
@@ -345,5 +344,5 @@ def _added(current: bytes | None, data: bytes) -> bytes:
     if not current:
         return data.lstrip(b"\n")  # with which it is set apart from what stands above
     newline = b"\r\n" if b"\r\n" in current else b"\n"
-    is_open = not current.endswith(b"\n")  # a hand edit may have left the last line so
-    return current + newline * is_open + data.replace(b"\n", newline)
+    # a hand edit may have left the last line without its end
+    return current + newline * (not current.endswith(b"\n")) + data.replace(b"\n", newline)

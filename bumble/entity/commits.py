@@ -558,9 +558,8 @@ def _entries(status: git.GitResult, prefix: str) -> tuple[bool, list[TreeEntry]]
 def _author(name: str) -> dict[str, str]:
     """Name the entity as the author, where the owner has told git no name; writes no config."""
     plain = "".join(c for c in name if c.isprintable() and c not in "<>").strip() or "bumble"
-    roles = ("AUTHOR", "COMMITTER")
-    names = {f"GIT_{role}_NAME": plain for role in roles}
-    return names | {f"GIT_{role}_EMAIL": "bumble@localhost" for role in roles}
+    who = {"NAME": plain, "EMAIL": "bumble@localhost"}
+    return {f"GIT_{role}_{key}": who[key] for role in ("AUTHOR", "COMMITTER") for key in who}
 
 
 def _by_hand(entries: Sequence[TreeEntry]) -> str:

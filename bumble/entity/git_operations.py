@@ -65,9 +65,8 @@ class GitSettled(Struct, frozen=True):
         """Say what its owner should know; empty if that is nothing."""
         if not self.undone:
             return ""
-        text = "A merge that was cut off was taken back; `bumble sync` does it again."
         edits = f"\nWhat was edited since is kept: {', '.join(self.kept)}" if self.kept else ""
-        return text + edits
+        return f"A merge that was cut off was taken back; `bumble sync` does it again.{edits}"
 
 
 _ours: set[Path] = set()  # notes of this process

@@ -567,15 +567,12 @@ def unchanged(folder: Path, *below: str) -> list[Path]:
 
 def _object_names(path: Path) -> tuple[str, ...]:
     """Return what git may call the content of a file, by either of its hashes; no filter runs."""
-    try:
-        if not path.is_file():
-            return ()
-        data = path.read_bytes()
-    except OSError:
+    data = gitdir.content(path)
+    if data is None:
         return ()
     data = b"blob %d\0" % len(data) + data
-    sha1 = hashlib.sha1(data, usedforsecurity=False)  # git's own choice
-    return sha1.hexdigest(), hashlib.sha256(data).hexdigest()
+    ways = ("sha1", "sha256")  # git's own choice
+    return tuple(hashlib.new(way, data, usedforsecurity=False).hexdigest() for way in ways)
 
 
 def _names(index: Path, texts: Iterable[str]) -> bool:
@@ -583,8 +580,8 @@ def _names(index: Path, texts: Iterable[str]) -> bool:
     data = gitdir.content(index)
     if data is None:
         return False
-    named = any(text.encode() in data for text in texts)
-    return named or data[4:8] == b"\0\0\0\4" or b"link" in data
+    is_short = data[4:8] == b"\0\0\0\4" or b"link" in data
+    return is_short or any(text.encode() in data for text in texts)
 
 
 def listed(names: Iterable[str], end: str = "\0") -> bytes:

@@ -111,7 +111,11 @@ class Repository(Struct, frozen=True):
             folders |= {Path(one.path) for one in os.scandir(self.folder) if one.is_dir()}
         places = (folder / name for folder in folders for name in TREE_FILES)
         entries = islice(self._entries(), MAX_ENTRIES)
-        its = (Path(entry.path) for entry in entries if not _is_plain(entry))
+        its = (
+            Path(entry.path)
+            for entry in entries
+            if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False))
+        )
         return next(filter(_keeps_waiting, chain(its, places)), None)
 
     def _entries(self) -> Iterator[os.DirEntry[str]]:
@@ -207,10 +211,6 @@ def _line(file: Path) -> str:
     """Return the one line of a file of git's; empty where there is none."""
     data = content(file, MAX_BYTES) or b""
     return os.fsdecode(data.partition(b"\0")[0].strip())
-
-
-def _is_plain(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
 
 
 def _keeps_waiting(place: Path) -> bool:

@@ -416,7 +416,7 @@ def _marked(place: git.Git) -> list[str]:
     """Return the files of the folder that git knows and that may hold marks."""
     options = ("-l", "-z", "-I", "--no-textconv", "--no-recurse-submodules")
     result = place.call("grep", *options, "-e", f"^{merge_marks.BEGIN}")
-    return [path for path in result.text.split("\0") if path] if result.code == 0 else []
+    return list(filter(None, result.text.split("\0")))
 
 
 def _without_marks(root: Path, path: str) -> changes.Change | None:

@@ -7,7 +7,7 @@ transcripts to look into. Writes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -188,8 +188,7 @@ class Library:
         if len(matches) > 1:
             matches = [match for match in matches if is_seen(match)] or matches[:1]
             # what is told as true goes before a topic, say, that was drawn from it
-            claimed = [match for match in matches if match[0] in CLAIMS]
-            matches = claimed or matches
+            matches = [match for match in matches if match[0] in CLAIMS] or matches
         if len(matches) > 1:
             shown = ", ".join(f"{match_kind} {name}" for match_kind, name in matches[:4])
             more = ", …" if len(matches) > 4 else ""
@@ -229,9 +228,8 @@ class Library:
             session = self.messages.session(record_id)
             if session is None:
                 return None
-            view = session_files.view(session)
-            item = self._of_view(kinds.SESSION.name, view, self.messages.paths[record_id])
-            return replace(item, imported=session.imported)
+            view, path = session_files.view(session), self.messages.paths[record_id]
+            return replace(self._of_view(kind, view, path), imported=session.imported)
         return self._read_record(kinds.BY_NAME[kind], record_id)
 
     def items(self, kind: Kind) -> Iterator[LibraryRecord]:
@@ -313,9 +311,10 @@ class Library:
 
     def _read_record(self, kind: Kind, record_id: str) -> LibraryRecord | None:
         paths = kind.paths(self.entity) if kind.is_file else kind.locate(self.entity, record_id)
+        same = knowledge.key if kind is kinds.KNOWLEDGE else str  # titles have many spellings
         for path in paths[:1]:
             for view in kind.read(path, self.zone):
-                if _same_id(kind, view.id, record_id):
+                if same(view.id) == same(record_id):
                     return self._of_view(kind.name, view, path)
         return None
 
@@ -347,7 +346,10 @@ class Library:
             imported=found_message.session.imported,
         )
         if isinstance(record, Compaction):
-            covered = tuple(_ids_between(found_message.session.messages, record.first, record.last))
+            ids = [message.id for message in found_message.session.messages]
+            covered: tuple[str, ...] = ()
+            if record.first in ids and record.last in ids:
+                covered = tuple(ids[ids.index(record.first) : ids.index(record.last) + 1])
             origin = base.Provenance(by="compact", sources=covered, audience=people)
             return replace(
                 item, kind="summary", text=record.summary, origin=origin, sources=covered
@@ -357,21 +359,8 @@ class Library:
         return replace(item, text=record.text, origin=origin, speaker=record.called(self.name))
 
 
-def _same_id(kind: Kind, view_id: str, record_id: str) -> bool:
-    """Whether an id is that of a record; titles have many spellings."""
-    if kind is kinds.KNOWLEDGE:
-        return knowledge.key(view_id) == knowledge.key(record_id)
-    return view_id == record_id
-
-
 def _kind_of(record_id: str) -> str:
     """Return the kind that a generated id, or a beginning of one, shows; else nothing."""
     name = kinds.of_id(record_id)
     name = MESSAGE if name in kinds.SESSION.inner_prefixes else name
     return name if name in KINDS else ""
-
-
-def _ids_between(messages: Sequence[Message], first: str, last: str) -> Iterator[str]:
-    ids = [message.id for message in messages]
-    if first in ids and last in ids:
-        yield from ids[ids.index(first) : ids.index(last) + 1]

@@ -46,8 +46,8 @@ def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
         if each.explained and each is not kinds.SESSION and kind in (None, each.name)
     ]
     # what tells of somebody first, then what else is told as true
-    holders = sorted(searched, key=lambda each: (each is not kinds.PERSON, not each.claims))
-    items = [item for each in holders for item in _holding(library, each, query)]
+    searched.sort(key=lambda each: (each is not kinds.PERSON, not each.claims))
+    items = [item for each in searched for item in _holding(library, each, query)]
     return items or (list(_messages(library, query)) if kind in (None, MESSAGE) else [])
 
 
@@ -96,8 +96,7 @@ def _sentence(
     item = replace(item, sentence=sentence.strip(), line=number or item.line)
     if item.kind != kinds.PERSON.name:
         return item
-    person = relationships.find(library.entity.relationships, item.id)
-    origin = person.origin_of(whole)
+    origin = relationships.find(library.entity.relationships, item.id).origin_of(whole)
     return replace(item, origin=origin, sources=origin.sources, notes=())
 
 
@@ -212,8 +211,7 @@ def _with_messages(library: Library, node: SourceNode) -> SourceNode:
     below = tuple(_with_messages(library, inner) for inner in node.rests_on)
     if node.item.kind == "session" and not (below or node.again):
         session = library.messages.session(node.item.id)
-        messages = session.messages if session else ()
-        items = [library.item("message", message.id) for message in messages]
+        items = (library.item("message", one.id) for one in (session.messages if session else ()))
         below = tuple(SourceNode(item) for item in items if item)
     return replace(node, rests_on=below)
 

@@ -112,8 +112,7 @@ def _is_exports(inner: PurePosixPath) -> bool:
 
 
 def _mark(names: Iterable[str], written: Mapping[str, bytes]) -> bytes:
-    hashes = sorted(disk.sha256(data) for data in written.values())
-    mark = {"files": sorted(names), HASHES: hashes}
+    mark = {"files": sorted(names), HASHES: sorted(map(disk.sha256, written.values()))}
     return json.dumps(mark, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
 
 

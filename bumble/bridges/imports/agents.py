@@ -137,15 +137,10 @@ def read_claude_code(source: ImportSource, context: ledger.ImportContext) -> Ite
 
 
 def fits_letta(source: ImportSource) -> bool:
-    """Whether the files are an agent, or an agent's memory folder."""
-    return any(part.shown(source) for part in AGENT_FILES) or bool(_memory_folder(source))
-
-
-def _memory_folder(source: ImportSource) -> list[str]:
-    """Return the notes of a memory folder: one that has notes in `system/`."""
-    found = source.matching("*.md")
-    inside = [name for name in found if ALWAYS in PurePosixPath(name).parts[:-1][:2]]
-    return found if inside and not source.matching(SOUL[0], "entity.yaml") else []
+    """Whether the files are an agent, or an agent's memory folder: with notes in `system/`."""
+    notes_always = [n for n in source.matching("*.md") if ALWAYS in PurePosixPath(n).parts[:-1][:2]]
+    is_memory = bool(notes_always) and not source.matching(SOUL[0], "entity.yaml")
+    return is_memory or any(part.shown(source) for part in AGENT_FILES)
 
 
 def read_letta(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:

@@ -86,11 +86,16 @@ def _record(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     shown = (plain(text(one, "html")) for one in listed(data, "safeHtmlItem"))
     answers = [ledger.ImportedBlock(one, "" if one else "answers without words") for one in shown]
     labels = [text(data, "header"), *foreign.texts(data, "products")]
+    attached = [
+        ledger.mark(kind, text(one) or text(one, "name"))
+        for key, kind in ATTACHED.items()
+        for one in several(data, key)
+    ]
     yield from _entry(
         moment(data, "time"),
         ("" if asked else text(data, "title")),
         " ".join(labels),
-        [*asked, *_attached(data)],
+        [*asked, *attached],
         [*answers, *told],
         is_prompt=bool(asked or told),
     )
@@ -184,13 +189,6 @@ def _details(
             (asked if one.get("name") == "Request" else told).append(ledger.ImportedBlock(words))
     told += [ledger.unknown("userInteraction")] * len(listed(data, "userInteractions"))
     return asked, told
-
-
-def _attached(data: Mapping[str, Any]) -> Iterator[ledger.ImportedBlock]:
-    """Name the pictures and files that went with a prompt."""
-    for key, kind in ATTACHED.items():
-        for one in several(data, key):
-            yield ledger.mark(kind, text(one) or text(one, "name"))
 
 
 def plain(html: str) -> str:

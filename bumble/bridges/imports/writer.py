@@ -92,7 +92,12 @@ class Importer:
         self.report = ImportReport()
         self._planned: list[changes.Change] = []
         self._bytes = 0
-        self._there = _imported(entity, form)
+        # the conversations that were imported before, each with whose it is, by its origin
+        self._there = {
+            str(info.imported.get("id")): (info.id, info.by)
+            for info in session_files.imports(entity.sessions)
+            if info.imported and info.imported.get("from") == form
+        }
         self._elsewhere: dict[str, list[tuple[str, str]]] | None = (
             None  # notes that lie there no more
         )
@@ -482,13 +487,6 @@ def _is_alike(text: str, other: str) -> bool:
     )
     fewer = min(len(one), len(two))
     return not fewer or len(one & two) >= fewer * ALIKE
-
-
-def _imported(entity: Entity, form: str) -> dict[str, tuple[str, str]]:
-    """Return the conversations that were imported before, each with whose it is, by its origin."""
-    infos = [(info.imported or {}, info) for info in session_files.imports(entity.sessions)]
-    own = ((origin, info) for origin, info in infos if origin.get("from") == form)
-    return {str(origin.get("id")): (info.id, info.by) for origin, info in own}
 
 
 def run(items: Iterable[Item], importer: Importer) -> ImportReport:
