@@ -352,13 +352,10 @@ def _without_fields(path: str, text: str, now: str | None, companion: str | None
     for key, entry in _entries(front):
         is_beside = key in names and key not in put
         left, moved = (left, moved + entry) if is_beside else (left + entry, moved)
-    fields_left = ""
-    for key, entry in _entries(fields):
-        if key and key not in names:
-            left += entry
-        else:
-            fields_left += entry
-    beside = (fields_left + moved).replace("\r\n", "\n")
+    apart = _entries(fields)
+    left += "".join(entry for key, entry in apart if key and key not in names)
+    stay = "".join(entry for key, entry in apart if not key or key in names)
+    beside = (stay + moved).replace("\r\n", "\n")
     if not _says_the_same(front + fields, left, beside):
         return RecordFiles(text.replace(mark, "", 1), None)  # lines of a form that nobody can move
     head, behind = text[: document.meta_start], text[document.meta_end :]

@@ -6,6 +6,7 @@ lines.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import MAXYEAR, UTC, datetime, timedelta, timezone
@@ -272,14 +273,11 @@ def kind_names(path: str) -> tuple[str, str]:
 
 def list_kinds(paths: Sequence[str]) -> str:
     """Say what some files hold: `1 episode, body, 2 beliefs`."""
-    counts: dict[tuple[str, str], int] = {}
-    for path in paths:
-        counts[kind_names(path)] = counts.get(kind_names(path), 0) + 1
-    phrases = []
-    for name in sorted(counts, key=NAMES.index):
-        is_alone = name[0] == name[1]
-        phrases.append(name[0] if is_alone else f"{counts[name]} {name[counts[name] > 1]}")
-    return ", ".join(phrases)
+    counts = Counter(map(kind_names, paths))
+    return ", ".join(
+        name[0] if name[0] == name[1] else f"{counts[name]} {name[counts[name] > 1]}"
+        for name in sorted(counts, key=NAMES.index)
+    )
 
 
 def describe(version: Version, reader: Reader = EVERYTHING) -> list[str]:

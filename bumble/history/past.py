@@ -188,11 +188,8 @@ def copy_by_times(entity: Entity, folder: Path, moment: datetime, zone: tzinfo) 
 
 def listing_by_times(entity: Entity) -> str:
     """Return what changes with any file that `copy` reads."""
-    rows = []
-    for path in _plain_files(entity.root):
-        stat = path.stat()
-        rows.append(f"{entity.relative(path)} {stat.st_size} {stat.st_mtime_ns}")
-    return "\n".join(rows)
+    stats = ((entity.relative(path), path.stat()) for path in _plain_files(entity.root))
+    return "\n".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 
 
 def _plain_files(root: Path) -> Iterator[Path]:

@@ -108,11 +108,9 @@ def _blocks(message: Mapping[str, Any], document: str) -> list[ledger.ImportedBl
             blocks.append(ledger.mark("picture", name))
         else:
             blocks.append(ledger.ImportedBlock(why=why) if why else _block(message, part, document))
-    for one in attached:
-        if foreign.at(one, "id") not in shown:
-            mark = ledger.mark("file", foreign.first(one, "name", "id"))
-            blocks.append(ledger.ImportedBlock(why=why) if why else mark)
-    return blocks
+    beside = (one for one in attached if foreign.at(one, "id") not in shown)
+    marks = (ledger.mark("file", foreign.first(one, "name", "id")) for one in beside)
+    return [*blocks, *(ledger.ImportedBlock(why=why) if why else mark for mark in marks)]
 
 
 def _asset(part: object) -> str:

@@ -97,11 +97,11 @@ def history(root: Path, zone: tzinfo) -> list[BodyMoment]:
     # the oldest first, also of those of the same second
     chosen = commits[:: max(1, -(-len(commits) // MOST_VERSIONS))][::-1]
     texts = git.blobs(root, [f"{commit.id}:./{soma.PATH}" for commit in chosen])
-    moments = []
-    for commit, data in zip(chosen, texts, strict=True):
-        if data and (levels := _levels(data)):
-            moments.append(BodyMoment(commit.at.astimezone(zone), levels))
-    return moments
+    return [
+        BodyMoment(commit.at.astimezone(zone), levels)
+        for commit, data in zip(chosen, texts, strict=True)
+        if data and (levels := _levels(data))
+    ]
 
 
 def _levels(data: bytes) -> dict[str, float]:
