@@ -7,7 +7,6 @@ missing, in the same words as what is not there. Knows nothing of protocols; wri
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, Any
 
 from msgspec import Struct
@@ -68,12 +67,8 @@ class Desk(Struct, frozen=True):
         """Ids of all who meet what is given out."""
         return (self.reader.id,)
 
-    def now(self) -> datetime:
-        """Return the present in the entity's time zone."""
-        return self.runtime.now()
-
     def _mood(self) -> str:
-        return body_state.read(self.runtime, self.now()).mood.name
+        return body_state.read(self.runtime, self.runtime.now()).mood.name
 
     def recall(self, query: Query, limit: Limit = 0) -> dict[str, Any]:
         """Search what the entity remembers: what answers, best first, or the best `limit`."""
@@ -143,7 +138,7 @@ class Desk(Struct, frozen=True):
         data = {
             "id": match.id,
             "names": list(match.names),
-            "bond": people.standing(match, self.now()).line,
+            "bond": people.standing(match, self.runtime.now()).line,
             "interaction_count": match.interaction_count,
             "dynamic": match.dynamic,
             "topics": list(match.topics),
@@ -172,7 +167,7 @@ class Desk(Struct, frozen=True):
         return {
             "name": identity.name,
             "timezone": identity.timezone,
-            "now": self.now().isoformat(timespec="seconds"),
+            "now": self.runtime.now().isoformat(timespec="seconds"),
             "mood": self._mood(),
             "monologue": identity.identity.monologue.strip(),
             "voice": identity.identity.voice.strip(),
@@ -263,7 +258,7 @@ class Desk(Struct, frozen=True):
         except ValueError as error:
             raise UsageError(str(error)) from None
         reminder = reminders.new(
-            base.new_id(reminders.REMINDER.prefix, self.now(), self.runtime.rng),
+            base.new_id(reminders.REMINDER.prefix, self.runtime.now(), self.runtime.rng),
             due,
             text.strip(),
             person=self.reader.id,

@@ -335,9 +335,9 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
     place = git.at(root, trusted=trusted)
     if place is not None:
         with changes.held(root, timeout_seconds=timeout_seconds):
-            settled = git_operations.settle(root, place)
-        if settled.sentence:
-            output.warn(shell, settled.sentence)
+            told = git_operations.settle(root, place)
+        if told:
+            output.warn(shell, told)
     return True
 
 

@@ -171,18 +171,16 @@ def versions(root: Path, changes: Sequence[Change]) -> list[Version]:
     return planned
 
 
-def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
+def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
     """Finish or drop what a killed process left; touches nothing where nothing was left.
 
-    Returns:
-        Copies in `.history/` of files that were to be written, where a person has edited the file
-        since the kill: the edit stays, and the copy is beside it.
+    Where a person has edited a file since the kill, the edit stays, and what was to be written lies
+    in `.history/`.
     """
     disk.enclose(root)
-    if not write_ahead.leftovers(root).own:
-        return []
-    with held(root, timeout_seconds=timeout_seconds):
-        return write_ahead.recover(root)
+    if write_ahead.leftovers(root).own:
+        with held(root, timeout_seconds=timeout_seconds):
+            write_ahead.recover(root)
 
 
 def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
@@ -198,13 +196,12 @@ def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) 
         write_ahead.recover(root)
 
 
-def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> list[Path]:
-    """Remove stray temporary files, while nobody writes, and return what they were."""
+def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
+    """Remove stray temporary files, while nobody writes."""
     disk.enclose(root)
-    if not write_ahead.stray_files(root):
-        return []
-    with held(root, timeout_seconds=timeout_seconds):
-        return write_ahead.sweep(root)
+    if write_ahead.stray_files(root):
+        with held(root, timeout_seconds=timeout_seconds):
+            write_ahead.sweep(root)
 
 
 def lock_path(root: Path) -> Path:

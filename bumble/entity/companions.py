@@ -423,11 +423,15 @@ def commented(text: str) -> Mapping[str, Any] | None:
 def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> str:
     """Put what the companion says of each part below its heading, or behind its line."""
     lost = origins is None and KEY in markdown.parse(text).meta
-    known = _Origins(origins or {})
+    entries = {key: value for key, value in (origins or {}).items() if isinstance(value, dict)}
+    same = {disk.same_name(key): key for key in entries if path in SECTIONS}
+    seen = _Seen()
 
     def join(part: _Part) -> _Part:
         own = dict(part.meta)
-        said = known.of(part, is_section=path in SECTIONS)
+        alike = same.get(disk.same_name(part.name), "") if same else ""
+        keys = (seen.next(part.key(alone=False)), part.name, alike)
+        said: Mapping[str, Any] = next((entries[key] for key in keys if key in entries), {})
         if lost and part.name and not part.is_locked and not own:
             said = {"trust": LEAST}
         meta = {**said, **own, **({"audience": list(part.only)} if part.only else {})}
@@ -547,22 +551,6 @@ class _Seen(Counter[str]):
     def next(self, key: str) -> str:
         self[key] += 1
         return f"{key} {self[key]}" if self[key] > 1 else key
-
-
-class _Origins:
-    """What a companion says of parts, each entry taken once."""
-
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._seen = _Seen()
-        self._entries = {key: value for key, value in entries.items() if isinstance(value, dict)}
-        self._same = {disk.same_name(key): key for key in self._entries}
-
-    def of(self, part: _Part, *, is_section: bool) -> Mapping[str, Any]:
-        for key in (self._seen.next(part.key(alone=False)), part.name):
-            if key in self._entries:
-                return self._entries[key]
-        same = self._same.get(disk.same_name(part.name)) if is_section else None
-        return self._entries[same] if same is not None else {}
 
 
 def key_of(text: str) -> str:

@@ -53,22 +53,6 @@ class Operation(Struct, frozen=True):
     edited: tuple[str, ...] = ()  # of a merge: files that differed from `head`, from the top
 
 
-class GitSettled(Struct, frozen=True):
-    """What became of operations that were cut off."""
-
-    locks: tuple[Path, ...] = ()  # that were removed
-    undone: bool = False  # a merge was taken back
-    kept: tuple[str, ...] = ()  # copies of what somebody wrote to its files since
-
-    @property
-    def sentence(self) -> str:
-        """Say what its owner should know; empty if that is nothing."""
-        if not self.undone:
-            return ""
-        edits = f"\nWhat was edited since is kept: {', '.join(self.kept)}" if self.kept else ""
-        return f"A merge that was cut off was taken back; `bumble sync` does it again.{edits}"
-
-
 _ours: set[Path] = set()  # notes of this process
 
 
@@ -163,8 +147,11 @@ def warning(operations: Iterable[Operation]) -> str:
     )
 
 
-def settle(root: Path, place: git.Git) -> GitSettled:
+def settle(root: Path, place: git.Git) -> str:
     """Bring to an end what was cut off; call it with the entity's lock held.
+
+    Returns:
+        What its owner should know; empty if that is nothing.
 
     Raises:
         LockedError: If the git of a killed bumble goes on merging.
@@ -173,22 +160,21 @@ def settle(root: Path, place: git.Git) -> GitSettled:
     _wait_for_merge(root)
     operations = cut_off(root)
     if not operations or place.unsafe:
-        return GitSettled()
-    cleared: list[Path] = []
-    kept: list[str] = []
-    undone = False
+        return ""
+    kept: list[str] | None = None
     for note, operation in operations.items():
-        cleared += _clear_locks(place, operation)
+        _clear_locks(place, operation)
         if operation.what == CONCLUDE and place.repository.merging == operation.incoming:
             continue  # whoever makes commits does it
         if any(map(is_at_work, locks(place.repository))):
             continue  # somebody else's git: the next time
-        if operation.what == MERGE:
-            taken_back = _end_merge(root, place, operation)
-            undone = undone or taken_back is not None
-            kept += taken_back or ()
+        if operation.what == MERGE and (copies := _end_merge(root, place, operation)) is not None:
+            kept = [*(kept or ()), *copies]
         disk.remove(note)
-    return GitSettled(tuple(cleared), undone, tuple(kept))
+    if kept is None:
+        return ""
+    edits = f"\nWhat was edited since is kept: {', '.join(kept)}" if kept else ""
+    return f"A merge that was cut off was taken back; `bumble sync` does it again.{edits}"
 
 
 def _wait_for_merge(root: Path) -> None:
@@ -208,20 +194,16 @@ def _wait_for_merge(root: Path) -> None:
         time.sleep(WAIT_SECONDS)
 
 
-def _clear_locks(place: git.Git, operation: Operation) -> list[Path]:
+def _clear_locks(place: git.Git, operation: Operation) -> None:
     """Remove the locks that were made since an operation began and that nobody holds."""
-    cleared = []
     is_long = operation.what in (MERGE, "fetch", "push")
     # when git was ended, had it gone on
     ended = operation.began + (git.NETWORK_TIMEOUT_SECONDS if is_long else git.TIMEOUT_SECONDS)
     for lock in locks(place.repository, ALL_LOCKS):
         with suppress(OSError):
-            made = lock.lstat().st_mtime
-            is_ours = operation.began - SLACK_SECONDS <= made <= ended
+            is_ours = operation.began - SLACK_SECONDS <= lock.lstat().st_mtime <= ended
             if is_ours and not is_at_work(lock):
                 _end_lock(lock, place, operation)
-                cleared.append(lock)
-    return cleared
 
 
 def _end_lock(lock: Path, place: git.Git, operation: Operation) -> None:

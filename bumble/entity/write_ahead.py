@@ -220,30 +220,25 @@ def stray_files(root: Path) -> list[Path]:
     return sorted(root / inner for inner in every if inner.name.endswith(disk.TEMPORARY_SUFFIX))
 
 
-def recover(root: Path) -> list[Path]:
+def recover(root: Path) -> None:
     """Finish or drop every intent, and remove stray files where there was one.
 
-    Returns:
-        Copies in `.history/` of new files whose place a person's edit has taken since the kill.
+    Of a new file whose place a person's edit has taken since the kill a copy goes to `.history/`.
     """
-    kept: list[Path] = []
     unfinished = leftovers(root).own
     for folder in unfinished:
         if _is_there(folder):
-            kept += _finish(root, folder, _steps(root, folder / INTENT))
+            _finish(root, folder, _steps(root, folder / INTENT))
         else:
             _drop(folder)
     if unfinished:
         sweep(root)
-    return kept
 
 
-def sweep(root: Path) -> list[Path]:
-    """Remove stray temporary files and return what they were."""
-    found = stray_files(root)
-    for path in found:
+def sweep(root: Path) -> None:
+    """Remove stray temporary files."""
+    for path in stray_files(root):
         disk.remove(path)
-    return found
 
 
 def _stage(
@@ -296,12 +291,11 @@ def _drop(folder: Path) -> None:
     disk.clear(folder)
 
 
-def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]:
+def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> None:
     """Bring every file of an intent to its new state, and drop it; one edited since is kept."""
-    kept = []
     try:
         for step in steps:
-            kept += _take(root, folder, step)
+            _take(root, folder, step)
         for above in {target(root, step.path).parent for step in steps}:
             if above.is_dir():
                 with disk.translate_os_errors(above):
@@ -309,7 +303,6 @@ def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> list[Path]
         _drop(folder)
     except FolderUnwritableError as error:
         raise ChangeUnfinishedError(root, str(error)) from error
-    return kept
 
 
 def _steps(root: Path, path: Path) -> list[IntentStep]:
@@ -327,28 +320,21 @@ def _steps(root: Path, path: Path) -> list[IntentStep]:
     return steps
 
 
-def _take(root: Path, folder: Path, step: IntentStep) -> list[Path]:
-    """Do one step, if it is still to be done.
-
-    Returns:
-        The copy of the new file, where the file was edited after a kill: theirs stays.
-    """
+def _take(root: Path, folder: Path, step: IntentStep) -> None:
+    """Do one step, if it is still to be done; what was edited after a kill stays."""
     path = target(root, step.path)
     current = digest(read(path))
     if current == step.after:
-        return []
+        return
     if step.staged is None:
         if current == step.before:
             disk.remove(path)
-        return []
+        return
     staged = folder / step.staged
     if current == step.before:
         disk.move(staged, path)
     elif staged.exists():
-        kept = root / HISTORY / f"{folder.name}.{path.name}"
-        disk.move(staged, kept)
-        return [kept]
-    return []
+        disk.move(staged, root / HISTORY / f"{folder.name}.{path.name}")
 
 
 def read(path: Path) -> bytes | None:

@@ -209,8 +209,7 @@ def content(file: Path, most: int = -1, *, start: int = 0) -> bytes | None:
 
 def _line(file: Path) -> str:
     """Return the one line of a file of git's; empty where there is none."""
-    data = content(file, MAX_BYTES) or b""
-    return os.fsdecode(data.partition(b"\0")[0].strip())
+    return os.fsdecode((content(file, MAX_BYTES) or b"").partition(b"\0")[0].strip())
 
 
 def _keeps_waiting(place: Path) -> bool:
