@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,63 +25,9 @@ from bumble.runtime import people
 from bumble.runtime.runtime import Result, Runtime
 from bumble.text import tokens, words
 
-FOLDER = "tools"
 # What JSON says of a place that an answer rests on.
 PLACE = (*("kind", "id", "path", "line", "text", "at", "speaker", "audience", "trust", "session"),)
-MOST_ENTRIES, LIFE_SECONDS = 500, 300
-
-
-class ToolCache(Struct, frozen=True):
-    """The cache of one entity."""
-
-    folder: Path  # below `.bumble/cache`
-    writes: bool = True
-    most_entries: int = MOST_ENTRIES
-    life_seconds: float = LIFE_SECONDS  # of a result
-
-    def get(
-        self, tool: str, arguments: Mapping[str, Any], state: Sequence[int], now: datetime
-    ) -> str | None:
-        """Return what a call gave before, None if that is not known, too old, or of another state.
-
-        Args:
-            tool: Its name.
-            arguments: Of the call.
-            state: What must not have changed since: time and size of a file.
-            now: The present.
-        """
-        raw = disk.read_cache(self._place(tool, arguments))
-        try:
-            entry = json.loads(raw) if raw else {}
-            age = (now - datetime.fromisoformat(entry["at"])).total_seconds()
-            fresh = 0 <= age <= self.life_seconds and entry["state"] == list(state)
-            return str(entry["text"]) if fresh else None
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return None  # damaged: it is only a cache
-
-    def put(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        state: Sequence[int],
-        text: str,
-        now: datetime,
-    ) -> None:
-        """Keep a result; the oldest go where there are too many."""
-        if not self.writes:
-            return
-        data = json.dumps({"at": now.isoformat(), "state": list(state), "text": text})
-        disk.write_cache(self._place(tool, arguments), data.encode())
-        paths = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
-        for file in paths[: max(0, len(paths) - self.most_entries)]:
-            disk.remove(file)
-
-    def _place(self, tool: str, arguments: Mapping[str, Any]) -> Path:
-        canonical = json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)
-        return self.folder / f"{disk.sha256(f'{tool} {canonical}'.encode())}.json"
-
-
-ANSWERS_KEPT, ANSWER_LIFE_SECONDS = 50, 3600  # answers held, as long as nothing is remembered anew
+ANSWERS_KEPT, ANSWER_LIFE_SECONDS = 50, 3600  # as long as nothing is remembered anew
 QUOTE_TOKENS = 120  # of one line of an answer to the entity
 NOTHING = "Nothing in memory answers that; the question stays open."
 QUOTED = "No answer of its own: what memory says to it, word for word."
@@ -120,9 +65,7 @@ def ask(
     if runtime.memory.syncs:
         runtime.memory.sync()
     search = search_of(runtime, tuple(readers), outside=outside, unseen=tuple(unseen))
-    place = runtime.entity.private / "cache" / DEEP_RECALL
-    cache = ToolCache(place, runtime.writes, ANSWERS_KEPT, ANSWER_LIFE_SECONDS)
-    state = [runtime.memory.state()]
+    state = runtime.memory.state()
     if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
         raise RefusedError(UNSEARCHED)
     asks = calls != 0 and sayings.may_write(runtime, question)
@@ -134,11 +77,40 @@ def ask(
         "model": runtime.model.name if asks else "",
         "calls": calls,
     }
-    entry = _read(cache.get(DEEP_RECALL, arguments, state, search.at))
-    result = entry or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
-    if entry is None:
-        cache.put(DEEP_RECALL, arguments, state, msgspec.json.encode(result).decode(), search.at)
-    return DeepRecallAnswer(result, entry is not None, lambda: plan(runtime, result, readers))
+    name = disk.sha256(json.dumps(arguments, sort_keys=True, ensure_ascii=False).encode())
+    place = runtime.entity.private / "cache" / DEEP_RECALL / f"{name}.json"
+    at = search.at.timestamp()
+    kept = read_kept(place, state, at)
+    result = kept or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
+    if kept is None and runtime.writes:
+        keep(place, KeptAnswer(at, state, result))
+    return DeepRecallAnswer(result, kept is not None, lambda: plan(runtime, result, readers))
+
+
+class KeptAnswer(Struct, frozen=True):
+    """An answer in the cache."""
+
+    at: float  # seconds since 1970
+    state: int  # of memory
+    answer: deep.Recollection
+
+
+def read_kept(place: Path, state: int, now: float) -> deep.Recollection | None:
+    """Return a kept answer; None if there is none, or it is old, or memory has changed since."""
+    try:
+        kept = msgspec.json.decode(disk.read_cache(place) or b"", type=KeptAnswer)
+    except (ValueError, RecursionError):
+        return None  # damaged, or of another version: it is only a cache
+    is_young = 0 <= now - kept.at <= ANSWER_LIFE_SECONDS
+    return kept.answer if is_young and kept.state == state else None
+
+
+def keep(place: Path, answer: KeptAnswer) -> None:
+    """Keep an answer; the oldest go where there are too many."""
+    disk.write_cache(place, msgspec.json.encode(answer))
+    paths = sorted(place.parent.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+    for path in paths[:-ANSWERS_KEPT]:
+        disk.remove(path)
 
 
 def answer(asked: DeepRecallAnswer) -> Result:
@@ -194,11 +166,3 @@ def data(result: deep.Recollection) -> dict[str, Any]:
         for source in result.sources
     ]
     return {**asdict(result), "sources": sources, "spent": asdict(result.spent)}
-
-
-def _read(text: str | None) -> deep.Recollection | None:
-    """Read a kept answer; None if it is none."""
-    try:
-        return msgspec.json.decode(text, type=deep.Recollection) if text else None
-    except (ValueError, RecursionError):
-        return None  # damaged, or of another version: it is only a cache

@@ -70,11 +70,6 @@ class ToolContext(Struct, frozen=True):
         """Ids of all who take part."""
         return self.provenance.audience
 
-    @property
-    def cache(self) -> deep_recall.ToolCache:
-        place = self.entity.private / "cache" / deep_recall.FOLDER
-        return deep_recall.ToolCache(place, writes=self.runtime.writes)
-
 
 def context_of(
     runtime: Runtime,
@@ -405,13 +400,7 @@ def _list_files(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _read_file(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    state = workspace.state(context.entity, arguments["path"], context.readers)
-    kept = context.cache.get("read_file", arguments, state, context.at)
-    if kept is not None:
-        return Result(kept)
-    text = workspace.read(context.entity, arguments["path"], context.readers)
-    context.cache.put("read_file", arguments, state, text, context.at)
-    return Result(text)
+    return Result(workspace.read(context.entity, arguments["path"], context.readers))
 
 
 def _write_file(arguments: Mapping[str, str], context: ToolContext) -> Result:

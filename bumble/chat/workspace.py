@@ -252,13 +252,6 @@ def read(entity: Entity, path: str, readers: Sequence[str]) -> str:
         raise UsageError(f"{path} can't be read: {error.strerror}") from error
 
 
-def state(entity: Entity, path: str, readers: Sequence[str]) -> tuple[int, ...]:
-    """Return what tells that a file has changed: its time and size; empty if there is none."""
-    file = locate(entity, path)
-    stat = file.stat() if file.is_file() and _may_read(file, readers) else None
-    return (stat.st_mtime_ns, stat.st_size) if stat else ()
-
-
 def listing(entity: Entity, path: str, readers: Sequence[str]) -> str:
     """List a folder as some people may see it, a line a file."""
     folder = locate(entity, path)

@@ -3,14 +3,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from bumble.chat import loop, tool_list, workspace
-from bumble.chat.deep_recall import LIFE_SECONDS, ToolCache
 from bumble.entity import changes, settings
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
@@ -19,7 +17,6 @@ from bumble.llm.protocol import Action
 from bumble.records import base
 from bumble.records.base import Provenance
 from bumble.runtime.runtime import Plan, Result
-from tests.support.lives import NOON
 
 ENVIRON = {"PATH": "/usr/bin:/bin", "SECRET_KEY": "hunter2"}
 TOOLS = settings.load().config.tools
@@ -59,7 +56,6 @@ def test_what_was_written_with_one_person_is_not_there_for_another(ada: Entity) 
     for readers in (("sam",), ("bo", "sam")):
         assert workspace.names(ada, readers) == ["all.md"]
         assert workspace.listing(ada, "", readers) == "all.md"
-        assert workspace.state(ada, "gift.md", readers) == ()
         with pytest.raises(UsageError, match=r"there is no file gift\.md; there are: all\.md$"):
             workspace.read(ada, "gift.md", readers)
         with pytest.raises(UsageError, match="no folder secret"):
@@ -157,16 +153,6 @@ def test_files_and_programs_are_off_unless_the_owner_allows_them() -> None:
     assert not names & {"read_file", "write_file", "list_files", "run_command"}
     allowed = settings.load(flags={"tools.files": True}).config.tools
     assert {"read_file", "write_file"} <= {tool.name for tool in tool_list.declared(allowed)}
-
-
-def test_a_result_is_kept_until_it_is_old_or_the_file_changes(tmp_path: Path) -> None:
-    cache = ToolCache(tmp_path / "tools")
-    cache.put("read_file", {"path": "a"}, (1, 2), "text", NOON)
-    assert cache.get("read_file", {"path": "a"}, (1, 2), NOON) == "text"
-    assert cache.get("read_file", {"path": "a"}, (1, 3), NOON) is None
-    assert cache.get("read_file", {"path": "b"}, (1, 2), NOON) is None
-    late = NOON + timedelta(seconds=LIFE_SECONDS + 1)
-    assert cache.get("read_file", {"path": "a"}, (1, 2), late) is None
 
 
 CALL = Action("1", "any", {})

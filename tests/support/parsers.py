@@ -26,7 +26,7 @@ from bumble.bridges.exports import bundle
 from bumble.bridges.imports import card, foreign, formats, notes, source
 from bumble.bridges.imports.ledger import ImportContext
 from bumble.chat import context_report
-from bumble.chat.deep_recall import ToolCache
+from bumble.chat.deep_recall import read_kept
 from bumble.cli.talk import turn_view
 from bumble.entity import layers, secrets, settings
 from bumble.errors import UserError
@@ -276,14 +276,6 @@ def _model(path: Path) -> object:
     return gguf_file.head(path), gguf_file.context_tokens(path)
 
 
-def _tool_cache(path: Path) -> object:
-    cache = ToolCache(path.parent)
-    place = cache._place("read_file", {})
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(path.read_bytes())
-    return cache.get("read_file", {}, (1, 2), AT)
-
-
 def _streamed(text: str) -> object:
     reader, tags = SayReader(), ThinkFilter()
     shown = [reader.feed(text[n : n + 3]) for n in range(0, len(text), 3)]
@@ -345,7 +337,12 @@ READERS: Mapping[str, Reader] = {
         lambda path: tiers.own(f"{tiers.OF_WEIGHTS}{'0' * 64}", path.parent),
         CASES_OF_MODELS,
     ),
-    "tool cache": of_file("entry", _tool_cache, '{"at":"2026-05-23","state":[1,2],"text":"x"}'),
+    "kept answer": of_file(
+        "entry",
+        lambda path: read_kept(path, 1, AT.timestamp()),
+        '{"at":1,"state":1,"answer":{"question":"x","scope":"all","way":"plan","answer":"y",'
+        '"sources":[],"trail":[],"ended":"z"}}',
+    ),
     "report": of_json(
         context_report.from_data,
         {"version": context_report.VERSION, "files": [{}], "system": [{"name": "a", "chars": 1}]},
