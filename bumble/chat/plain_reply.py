@@ -106,7 +106,7 @@ def stable(
 def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
     """Have the reader say what a message is; without one nothing is known of it."""
     reader = runtime.memory.reader
-    plain = Reading(language, route.Route("reflex", "plain", 1.0))
+    plain = Reading(language, route.PLAIN)
     if reader is None:
         return plain
     text = heard.message.text
