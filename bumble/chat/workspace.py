@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -82,7 +82,7 @@ def environment(
     passed = {
         name: value
         for name, value in environ.items()
-        if name.upper() in names or name.startswith(PASSED_ON_PREFIXES) or name in also
+        if name.upper() in names or name in also or name.startswith(PASSED_ON_PREFIXES)
     }
     # it runs among files of the entity: no program is looked for there, as empty parts would do
     places = passed.pop("PATH", "").split(os.pathsep)
@@ -103,7 +103,7 @@ def run_program(
     folder: Path,
     environ: Mapping[str, str],
     timeout_seconds: float,
-    text: str | None = None,
+    text: str = "",
     errors: bool = True,
     stays: bool = False,
 ) -> ProgramResult:
@@ -114,12 +114,15 @@ def run_program(
         folder: Where it runs.
         environ: All it gets of the environment.
         timeout_seconds: When it is killed, with all it started.
-        text: What it reads on its standard input; None: nothing.
+        text: What it reads on its standard input.
         errors: Whether what it prints as errors is output, too.
         stays: Whether what it leaves running may go on when it has ended in time.
     """
+    data = bytearray()
     try:
-        with _input(text) as stdin:
+        with tempfile.TemporaryFile() as stdin:  # nobody waits for a program that does not read it
+            stdin.write(text.encode(errors="replace"))
+            stdin.seek(0)
             process = subprocess.Popen(
                 list(command),
                 cwd=folder,
@@ -131,7 +134,8 @@ def run_program(
             )
     except (OSError, ValueError) as error:  # of values, a NUL in an argument
         return ProgramResult(NO_CODE, "", getattr(error, "strerror", None) or str(error))
-    output = _Output(process.stdout)
+    reader = threading.Thread(target=_collect, args=(process.stdout, data), daemon=True)
+    reader.start()
     problem = ""
     try:
         process.wait(timeout_seconds)
@@ -142,49 +146,18 @@ def run_program(
             kill_group(process.pid)  # all of it, or what is left
             process.kill()
             process.wait()
-        output.end()
-    return ProgramResult(NO_CODE if problem else process.returncode, output.text, problem)
+        reader.join(GRACE_SECONDS)
+    output = bytes(data[:MAX_OUTPUT_BYTES]).decode(errors="replace").strip()
+    if len(data) > MAX_OUTPUT_BYTES:
+        output += f"\n(it printed more than {MAX_OUTPUT_BYTES:,} bytes; the rest was dropped)"
+    return ProgramResult(NO_CODE if problem else process.returncode, output, problem)
 
 
-@contextlib.contextmanager
-def _input(text: str | None) -> Iterator[int | IO[bytes]]:
-    """Give a text as a file: nobody waits for a program that does not read it."""
-    if text is None:
-        yield subprocess.DEVNULL
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write(text.encode(errors="replace"))
-        file.seek(0)
-        yield file
-
-
-class _Output:
-    """What a program prints, read as it comes and kept up to a limit."""
-
-    def __init__(self, pipe: IO[bytes] | None) -> None:
-        self._data = bytearray()
-        self._ended = threading.Event()
-        self._reader = threading.Thread(target=self._read, args=(pipe,), daemon=True)
-        self._reader.start()
-
-    def _read(self, pipe: IO[bytes]) -> None:
-        with pipe, contextlib.suppress(OSError):
-            while (piece := os.read(pipe.fileno(), PIECE_BYTES)) and not self._ended.is_set():
-                self._data += piece[: MAX_OUTPUT_BYTES + 1 - len(self._data)]
-
-    def end(self) -> None:
-        """Take what has come, whoever still holds the other end."""
-        self._reader.join(GRACE_SECONDS)
-        self._ended.set()
-
-    @property
-    def text(self) -> str:
-        """The output, with a sentence where it was cut off."""
-        data = bytes(self._data)
-        text = data[:MAX_OUTPUT_BYTES].decode(errors="replace").strip()
-        if len(data) <= MAX_OUTPUT_BYTES:
-            return text
-        return f"{text}\n(it printed more than {MAX_OUTPUT_BYTES:,} bytes; the rest was dropped)"
+def _collect(pipe: IO[bytes], data: bytearray) -> None:
+    """Read what a program prints, and keep it up to a limit."""
+    with pipe, contextlib.suppress(OSError):
+        while piece := os.read(pipe.fileno(), PIECE_BYTES):
+            data += piece[: MAX_OUTPUT_BYTES + 1 - len(data)]
 
 
 def kill_group(pid: int) -> None:
