@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.body import ebb
@@ -26,66 +27,59 @@ COMMIT_TRIES = 3
 
 
 def commit(runtime: Runtime, turn: Turn) -> Turn:
-    """Write the reply and what the tools planned, on the files as they are now."""
-    done = _Committing(runtime, turn)
+    """Write the reply and what the tools planned, on the files as they are now.
+
+    Raises:
+        UserError: If the words themselves can't be written.
+    """
+    name = turn.heard.who.name
+    done = _Committing(runtime, f"chat: {name} and {runtime.identity.name}")
     new = _messages(runtime, turn, done.unwritten)
     if runtime.writes:
-        done.write(new)
+        words = [sessions.plan_append(turn.session, new, f"answer {name}")] if new else []
+        plans = [*_lived(runtime, turn), *turn.reply.outcome.plans]
+        done.write([*words, *turn.reply.originals], plans)
     stored = sessions.appended(turn.session, new)
     return replace(turn, stored=stored, unwritten=tuple(done.unwritten))
 
 
-class _Committing:
+class _Committing(Struct):
     """A turn while it is written; what could not be is noted."""
 
-    def __init__(self, runtime: Runtime, turn: Turn) -> None:
-        self.runtime, self.turn = runtime, turn
-        self.unwritten: list[str] = []
+    runtime: Runtime
+    title: str
+    unwritten: list[str] = field(default_factory=list)
 
-    def write(self, new: Sequence[sessions.Message]) -> None:
-        """Write the messages and all that is planned: together, or else each by itself."""
-        turn, name = self.turn, self.turn.heard.who.name
-        title = f"chat: {name} and {self.runtime.identity.name}"
-        words = [sessions.plan_append(turn.session, new, f"answer {name}")] if new else []
-        words += turn.reply.originals
-        waiting = [*_lived(self.runtime, turn), *turn.reply.outcome.plans]
-        made_by = (("Model", self.runtime.model.name),)
-        for _ in range(COMMIT_TRIES + len(waiting)):
-            planned, later = self._planned(waiting, {change.path for change in words})
-            try:
-                self.runtime.apply(ChangeSet(title, (*words, *planned), made_by))
-            except FileChangedError:  # a hand edit meanwhile: plan again on what is there
-                continue
-            except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
-                raise
-            except UserError:
-                break
-            words, waiting = [], later
-            if not waiting:
-                break
-        self._write_apart(ChangeSet(title, tuple(words), made_by), waiting)
-
-    def _write_apart(self, words: ChangeSet, waiting: Sequence[Plan]) -> None:
-        """Write what could not be written together, each by itself, the words first.
+    def write(self, words: Sequence[Change], waiting: Sequence[Plan]) -> None:
+        """Write changes and all that is planned: together, or else each by itself.
 
         So a file that can't be written, or that somebody keeps changing, takes nothing else along.
-
-        Raises:
-            UserError: If the words themselves can't be written.
         """
-        for n, change in enumerate(words.changes):
+        made_by = (("Model", self.runtime.model.name),)
+        problem: UserError | None = None
+        for _ in range(COMMIT_TRIES):
+            planned, later = self._planned(waiting, {change.path for change in words})
             try:
-                self.runtime.apply(replace(words, changes=(change,)))
+                self.runtime.apply(ChangeSet(self.title, (*words, *planned), made_by))
+            except FileChangedError as error:  # a hand edit meanwhile: plan again on what is there
+                problem = error
+            except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
+                raise
             except UserError as error:
-                if n == 0 and change.adds:
-                    raise
-                self._not_written(error)
+                problem = error
+                break
+            else:
+                return self.write((), later) if later else None
+        if problem is not None and len(words) + len(waiting) == 1:
+            if words and words[0].adds:
+                raise problem
+            self._not_written(problem)
+            return None
+        for change in words:
+            self.write([change], ())
         for plan in waiting:
-            planned, _ = self._planned([plan], set())
-            try:
-                self.runtime.apply(replace(words, changes=tuple(planned)))
-            except UserError as error:
-                self._not_written(error)
+            self.write((), [plan])
+        return None
 
     def _not_written(self, error: UserError) -> None:
         """Note what was not written; once, however often it was tried."""
