@@ -14,9 +14,9 @@ from typing import Any
 from msgspec import Struct
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
-_SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # by type, in bytes
-_INT32, _STRING, _ARRAY = 5, 8, 9
-_COUNTS = {4: "<I", 5: "<i", 10: "<Q", 11: "<q"}  # types of whole numbers
+# Numbers by their type, as `struct` names them.
+_FORMS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
+_STRING, _ARRAY = 8, 9
 _CONTROL, _USER_DEFINED = 3, 4  # types of tokens that an engine finds in text
 _MOST_KEYS = 100_000
 
@@ -121,11 +121,10 @@ class _Reader:
             if key.endswith(f".{_CONTEXT}"):  # behind the name of the architecture
                 key = _CONTEXT
             (kind,) = self._take("<I")
+            value = self._value(kind, keeps=key in wanted)
             if key in wanted:
                 wanted.remove(key)
-                values[key] = self._value(kind)
-            else:
-                self._skip(kind)
+                values[key] = value
         return values
 
     def _take(self, form: str) -> tuple[Any, ...]:
@@ -140,31 +139,15 @@ class _Reader:
             raise IndexError("a text ends behind the file")
         return self._data[start : self._at].decode("utf-8", "replace")
 
-    def _value(self, kind: int) -> Any:
+    def _value(self, kind: int, *, keeps: bool) -> Any:
         if kind == _STRING:
             return self._text()
-        if kind in _COUNTS:
-            return self._take(_COUNTS[kind])[0]
         if kind != _ARRAY:
-            raise ValueError(f"a value of type {kind} where a text, number or list belongs")
+            return self._take(f"<{_FORMS[kind]}")[0]
         item, length = self._take("<IQ")
-        if item == _STRING:
-            return [self._text() for _ in range(length)]
-        if item != _INT32 or length > len(self._data):
-            raise ValueError(f"a list of type {item} where texts or numbers belong")
-        return self._take(f"<{length}i")
-
-    def _skip(self, kind: int) -> None:
-        if kind == _STRING:
-            self._skip_texts(1)
-        elif kind == _ARRAY:
-            item, length = self._take("<IQ")
-            if item == _STRING:
-                self._skip_texts(length)
-            else:
-                self._at += _SIZES[item] * length
-        else:
-            self._at += _SIZES[kind]
+        if item != _STRING:
+            return self._take(f"<{length}{_FORMS[item]}")
+        return [self._text() for _ in range(length)] if keeps else self._skip_texts(length)
 
     def _skip_texts(self, count: int) -> None:
         # A vocabulary has as many merges as tokens: this loop is what reading the head takes.
