@@ -20,8 +20,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bumble.errors import AnswerInvalidError, RecordInvalidError, UserError
@@ -30,12 +31,11 @@ from bumble.llm.protocol import Completion, FinishReason, OnText, Request, Usage
 from bumble.text import tokens, yaml_read
 
 ABILITIES = "abilities"
-_KEYS = {"purpose", "contains", "turn", "always", "text", "json", "finish_reason", "reasoning"}
 MAX_BYTES = 1_000_000
 _PIECE_CHARS = 7  # odd on purpose: pieces end in the middle of words and escapes
 
 
-class Reply(Struct, frozen=True):
+class Reply(Struct, frozen=True, forbid_unknown_fields=True):
     """One answer, and the requests it is meant for."""
 
     text: str = ""
@@ -202,17 +202,10 @@ def parse(items: Any) -> tuple[Reply, ...]:
 
 
 def _rule(item: Mapping[str, Any], number: int) -> Reply:
-    if unknown := set(item) - _KEYS:
-        raise ValueError(f"reply {number} has an unknown key: {sorted(map(str, unknown))[0]}")
-    if (reason := item.get("finish_reason", "stop")) not in get_args(FinishReason):
-        raise ValueError(f"reply {number} has an unknown finish_reason: {reason}")
-    text = json.dumps(item["json"], ensure_ascii=False) if "json" in item else item.get("text", "")
-    return Reply(
-        text=str(text),
-        purpose=item.get("purpose"),
-        contains=item.get("contains"),
-        turn=item.get("turn"),
-        always=bool(item.get("always", False)),
-        finish_reason=reason,
-        reasoning=str(item.get("reasoning", "")),
-    )
+    given = dict(item)
+    if "json" in given:
+        given["text"] = json.dumps(given.pop("json"), ensure_ascii=False)
+    try:
+        return msgspec.convert(given, Reply)
+    except msgspec.ValidationError as problem:
+        raise ValueError(f"reply {number}: {problem}") from problem

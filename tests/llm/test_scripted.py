@@ -58,8 +58,8 @@ def test_a_spent_script_says_what_it_was_asked(path: Path) -> None:
     [
         ("text: x", "list of replies"),
         ("- 3", "neither a text nor a rule"),
-        ("- {txt: x}", "unknown key: txt"),
-        ("- {text: x, finish_reason: done}", "unknown finish_reason"),
+        ("- {txt: x}", "reply 1: .*unknown field `txt`"),
+        ("- {text: x, finish_reason: done}", "reply 1: .*finish_reason"),
         ("- a\n- {b: [", "script.yaml:2: "),
     ],
 )
