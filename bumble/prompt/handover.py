@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity import secrets
@@ -41,12 +40,6 @@ _LINK = patterns.compile(r"\[[^\[\]]*\]\([^()\s]*(ep_\w+)\.md\)")
 _FILE = patterns.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 
 
-class HandoverJob(Struct, frozen=True):
-    """A conversation that ended without leaving a brief."""
-
-    session: Session
-
-
 class Brief(Struct, frozen=True):
     """The brief of an earlier conversation, and how it fits the first message of the next."""
 
@@ -57,7 +50,7 @@ class Brief(Struct, frozen=True):
     fits: bool
 
 
-def check(runtime: Runtime) -> Due[HandoverJob]:
+def check(runtime: Runtime) -> Due[Session]:
     """Find conversations that are over and have left no brief: the last one with each person."""
     over = _over(runtime)
     waiting = [
@@ -70,11 +63,7 @@ def check(runtime: Runtime) -> Due[HandoverJob]:
         and any(_of_talk(session))  # else its episodes need not be looked for
     ]
     told = list(episodes.EPISODE.readable(runtime.entity.episodes)) if waiting else []
-    jobs = [
-        HandoverJob(session)
-        for session in waiting
-        if _quality(_of_memories(told, session)) >= MIN_QUALITY
-    ]
+    jobs = [each for each in waiting if _quality(_of_memories(told, each)) >= MIN_QUALITY]
     condition = Condition(
         "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
     )
@@ -95,9 +84,8 @@ def is_worth(session: Session) -> bool:
     return len(session.messages) >= LEAST_MESSAGES
 
 
-def run(runtime: Runtime, job: HandoverJob) -> JobResult:
+def run(runtime: Runtime, session: Session) -> JobResult:
     """Write the brief, or say why there is none."""
-    session = job.session
     data: dict[str, Any] = {"session": session.id, "written": False}
     if _waits(runtime, session):
         return _none(session, "it comes once the talk is remembered", data)
@@ -106,9 +94,8 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
     data |= {"quality": quality, "least": MIN_QUALITY}
     if quality < MIN_QUALITY:
         return _none(session, f"quality {quality:.2f}, wants {MIN_QUALITY:.2f}", data)
-    things = touched(session)
-    text = "\n\n".join(filter(None, (*values, ", ".join(f"`{each}`" for each in things))))
-    headline = f"left a brief for the next conversation: quality {quality:.2f}"
+    files = ", ".join(f"`{each}`" for each in touched(session))
+    text = "\n\n".join(filter(None, (*values, files)))
     origin = base.Provenance(
         by="handover",
         sources=(session.id,),
@@ -117,21 +104,37 @@ def run(runtime: Runtime, job: HandoverJob) -> JobResult:
         ),
         audience=session.people,
     )
-    result = _left(runtime, session, text, origin, headline, {**data, "written": True})
-    return replace(result, asked=False)
+
+    def plan() -> list[Change | None]:
+        old = session_files.read_handover(runtime.entity.sessions, session.id)
+        why = "leave word for the next conversation"
+        return [session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)]
+
+    return JobResult(
+        f"handover: a brief of the talk {_of(session)}",
+        plan,
+        (f"left a brief for the next conversation: quality {quality:.2f}",),
+        data | {"written": True},
+        traced([session.id], origin.model),
+        asked=False,
+    )
 
 
 def _waits(runtime: Runtime, session: Session) -> bool:
     """Whether a conversation has still to be remembered."""
-    file = state.read(runtime.entity.state)
-    return state.first_waiting(file, session.id) is not None
+    return state.first_waiting(state.read(runtime.entity.state), session.id) is not None
 
 
 def _none(session: Session, why: str, data: Mapping[str, Any]) -> JobResult:
     """Say why there is no brief."""
-    title = f"handover: no brief of the talk {_of(session)}"
-    lines = (f"no brief for the next conversation: {why}",)
-    return JobResult(title, tuple, lines, {**data, "why": why}, ran=False, asked=False)
+    return JobResult(
+        f"handover: no brief of the talk {_of(session)}",
+        tuple,
+        (f"no brief for the next conversation: {why}",),
+        {**data, "why": why},
+        ran=False,
+        asked=False,
+    )
 
 
 def _quality(values: Sequence[str]) -> float:
@@ -155,30 +158,6 @@ def _of_talk(session: Session) -> tuple[str, str]:
         if text.endswith(words.QUESTION_MARKS) and not secrets.find_secret(text)
     ]
     return "".join(asked), "".join(felt[-1:])
-
-
-def _left(
-    runtime: Runtime,
-    session: Session,
-    text: str,
-    origin: base.Provenance,
-    headline: str,
-    data: Mapping[str, Any],
-) -> JobResult:
-    """Plan to write a brief."""
-
-    def plan() -> list[Change | None]:
-        old = session_files.read_handover(runtime.entity.sessions, session.id)
-        why = "leave word for the next conversation"
-        return [session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)]
-
-    return JobResult(
-        f"handover: a brief of the talk {_of(session)}",
-        plan,
-        (headline,),
-        data,
-        traced([session.id], origin.model),
-    )
 
 
 def _of(session: Session) -> str:

@@ -7,7 +7,6 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.prompt import handover
-from bumble.prompt.handover import HandoverJob
 from bumble.records import episodes, session_files, sessions, state
 from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
@@ -47,7 +46,7 @@ def brief(entity: Entity) -> tuple[Runtime, Session]:
     felt = Appraised(NOON, "msg_1002", {}, felt="I am hopeful about that radio.")
     session = talked(entity, "ses_1", *LINES, felt=felt)
     remembered(entity, session)
-    apply(runtime, handover.run(runtime, HandoverJob(session)))
+    apply(runtime, handover.run(runtime, session))
     return runtime, session
 
 
@@ -90,7 +89,7 @@ def test_a_brief_with_too_little_in_it_is_not_written(folder: Entity) -> None:
     runtime = runtime_of(folder)
     session = talked(folder, "ses_1", *LINES, at=NOON - timedelta(days=1))
     assert not handover.check(runtime).due
-    outcome = handover.run(runtime, HandoverJob(session))
+    outcome = handover.run(runtime, session)
     apply(runtime, outcome)
     assert session_files.read_handover(folder.sessions, "ses_1") is None
     assert outcome.data["written"] is False
@@ -103,7 +102,7 @@ def test_it_waits_until_the_talk_is_remembered(folder: Entity) -> None:
     heard = state.plan_heard(state.read(folder.state), session, first, "")
     write(folder, heard)
     assert not handover.check(runtime).due
-    outcome = handover.run(runtime, HandoverJob(session))
+    outcome = handover.run(runtime, session)
     apply(runtime, outcome)
     assert not outcome.ran and "once the talk is remembered" in outcome.lines[0]
     assert session_files.read_handover(folder.sessions, "ses_1") is None
@@ -182,7 +181,7 @@ def test_a_brief_says_how_the_talk_ended_and_leaves_out_a_question_that_was_answ
     session = talked(folder, "ses_1", *said, felt=felt)
     remembered(folder, session, f"# The radio\n\n{told} It was saved in the end.")
     runtime = runtime_of(folder)
-    apply(runtime, handover.run(runtime, HandoverJob(session)))
+    apply(runtime, handover.run(runtime, session))
     left = handover.brief(runtime, begun(RELATED))
     assert left is not None
     assert "part 39 of the radio. It was saved in the end." in left.text

@@ -146,7 +146,7 @@ def _brief(opened: Opened, session: sessions.Session) -> tuple[ChangeSet, list[s
         return ChangeSet(""), []
     try:
         with run_job.open_runtime(opened, "session end", needs_model=False) as runtime:
-            result, change_set = handover.run(runtime, handover.HandoverJob(session)).planned()
+            result, change_set = handover.run(runtime, session).planned()
             return change_set, [(line[:1].upper() + line[1:]) for line in result.told]
     except UserError as error:
         why = str(error).splitlines()[0]
