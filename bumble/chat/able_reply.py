@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -247,7 +248,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         person=prompts.harmless(turn.heard.who.name),
         gate=_gate(runtime, turn.heard.message.text),
         language=turn.reading.language,
-        fits=lambda request: route.fitting(runtime, request),
+        fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
     )
     return WrittenReply(outcome, tuple(work.originals.values()), frozenset(work.read))

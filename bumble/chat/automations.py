@@ -131,6 +131,7 @@ def _think(
         carry_out,
         person=owner.name,
         task=automation.prompt,
+        fits=partial(route.fitting, runtime),
     )
 
 

@@ -562,6 +562,7 @@ def act(
     *,
     person: str,
     task: str,
+    fits: Callable[[Request], Request],
 ) -> LoopOutcome:
     """Let the model act until it is done; nobody hears what it says meanwhile.
 
@@ -573,6 +574,7 @@ def act(
         carry_out: Runs one call; here each file is written by one of them at most.
         person: What they are called whom it thinks of.
         task: What it is to do, for the completion gate.
+        fits: Shortens the answer that a request allows, or ends it all by `EnoughError`.
 
     Raises:
         UserError: If the model fails before it has done anything.
@@ -586,7 +588,7 @@ def act(
         lambda _: None,
         person=person,
         gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges="never"),
-        fits=lambda request: route.fitting(runtime, request),
+        fits=fits,
     )
 
 

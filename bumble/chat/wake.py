@@ -11,16 +11,16 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import patterns
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
-from bumble.chat import able_reply, automations, loop, tool_list, tools
+from bumble.chat import able_reply, automations, loop, route, tool_list, tools
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
@@ -29,12 +29,9 @@ from bumble.llm import ledger, prompts
 from bumble.llm.protocol import (
     Action,
     Block,
-    Completion,
     EnoughError,
-    OnText,
     Request,
     Tool,
-    Wrapper,
 )
 from bumble.prompt import preamble, system
 from bumble.records import (
@@ -57,7 +54,6 @@ REST = "rest"  # a wake of which nothing comes
 RUT_WINDOW, RUT_TIMES = 14, 3  # so many of the last wakes with one tool bar it
 SALIENCE, AGE_SECONDS = 0.44, 90  # of a stray thought that wakes it
 DREAM_WEIGHT = 1.25  # a dream's fragments count for more
-THOUGHT = ("thought", "a stray thought")
 AGAIN_HOURS = 3  # before the same cause wakes it again
 STRETCH_MINUTES, STRETCH_HOURS = 45, 3  # of the timer, after wakes that came close together
 
@@ -86,11 +82,6 @@ class WakeDecision(Struct, frozen=True):
     conditions: tuple[Condition, ...]
     cause: Cause | None
     past: tuple[PastWake, ...]  # oldest first
-
-    @property
-    def told(self) -> str:
-        """What wakes it, for people."""
-        return self.cause.detail if self.cause else ""
 
     @property
     def closed(self) -> Condition | None:
@@ -164,14 +155,15 @@ def _causes(
     """Yield what would wake it, most urgent first; the same not again within a few hours."""
     again = timedelta(hours=AGAIN_HOURS)
     recent = {wake.key for wake in past if moments.gap(wake.at, at) < again}
-    for name in bars.ready_impulses(soma.bars):
-        cause = Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
-        if cause.key not in recent:
-            yield cause
-    for name in bars.conflicts(soma.bars):
-        pair = " against ".join(bars.CONFLICTS[name])
-        if f"conflict:{name}" not in recent:
-            yield Cause("conflict", f"torn: {pair}", f"conflict:{name}")
+    urgent = [
+        Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
+        for name in bars.ready_impulses(soma.bars)
+    ]
+    urgent += [
+        Cause("conflict", f"torn: {' against '.join(bars.CONFLICTS[name])}", f"conflict:{name}")
+        for name in bars.conflicts(soma.bars)
+    ]
+    yield from (cause for cause in urgent if cause.key not in recent)
     used = {wake.key for wake in past}
     yield from (cause for cause in _thoughts(soma, at) if cause.key not in used)
     wait = _timer(runtime, past)
@@ -186,11 +178,12 @@ def _thoughts(soma: Soma, at: datetime) -> list[Cause]:
         is_dream = one.kind == noise.DREAM
         weight = one.salience * (DREAM_WEIGHT if is_dream else 1)
         if weight >= SALIENCE and moments.gap(one.at, at).total_seconds() >= AGE_SECONDS:
-            kind, told = ("dream", "a dream that lingers") if is_dream else THOUGHT
+            kind, told = (
+                ("dream", "a dream that lingers") if is_dream else ("thought", "a stray thought")
+            )
             mark = hashlib.sha256(one.text.encode("utf-8", "replace")).hexdigest()[:8]
             causes.append((weight, Cause(kind, told, f"{kind}:{mark}", one)))
-    causes.sort(key=lambda pair: -pair[0])
-    return [cause for _, cause in causes]
+    return [cause for _, cause in sorted(causes, key=lambda pair: -pair[0])]
 
 
 def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:
@@ -209,14 +202,11 @@ def _timer(runtime: Runtime, past: Sequence[PastWake]) -> timedelta | None:
 def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
     """Return the last wakes, as they came; what can't be read is passed over."""
     values = state.read(runtime.entity.state).get(WAKE, default={})
-    rows = [str(row).split(" ", 2) for row in values.get("recent") or ()]
     past = []
-    for row in rows:
-        try:
-            at, did, key = row
+    for row in values.get("recent") or ():
+        with suppress(ValueError):
+            at, did, key = str(row).split(" ", 2)
             past.append(PastWake(datetime.fromisoformat(at), did, key))
-        except ValueError:
-            continue
     return tuple(wake for wake in past if wake.at.tzinfo)
 
 
@@ -229,7 +219,6 @@ MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
 ROUNDS = 10  # of tools: with them the loop takes at most MOST_STEPS
 MIND_TOKENS = 400  # of working memory, notes and thoughts
 THOUGHTS = 4  # stray ones that are shown
-SAY = patterns.compile(r'"tool"\s*:\s*"say"')
 LEAVE_MESSAGE = "leave_message"
 MESSAGE = Tool(
     LEAVE_MESSAGE,
@@ -256,6 +245,7 @@ class Wake(Struct, frozen=True):
     """One wake: why, and of whom it thinks."""
 
     decision: WakeDecision
+    cause: Cause
     person: str  # id; empty: nobody has talked with it
     name: str
     declared: tuple[Tool, ...]  # what it may use
@@ -263,7 +253,7 @@ class Wake(Struct, frozen=True):
     @property
     def audience(self) -> tuple[str, ...]:
         """Who may meet what comes of it; empty: everyone."""
-        thought = self.decision.cause.thought if self.decision.cause else None
+        thought = self.cause.thought
         return (self.person,) if self.person else thought.audience if thought else ()
 
     def origin(self, model: str) -> base.Provenance:
@@ -276,45 +266,17 @@ class Wake(Struct, frozen=True):
         return self.audience or (WAKE,)
 
     @property
-    def cause(self) -> str:
+    def told(self) -> str:
         """What woke it, for a prompt."""
-        cause = self.decision.cause
-        if cause is None:
-            return "nothing"
-        quoted = f", “{noise.line(cause.thought)}”" if cause.thought else ""
-        return f"{cause.detail}{quoted}"
+        thought = self.cause.thought
+        return f"{self.cause.detail}, “{noise.line(thought)}”" if thought else self.cause.detail
 
 
-class Bounded(Wrapper):
-    """A model that is asked no more once the time is up, or enough was said."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        super().__init__(runtime.model)
-        self._now = runtime.now
-        self._until = runtime.now() + timedelta(seconds=MOST_SECONDS)
-        self._says = 0
-
-    def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
-        def hear(piece: str) -> None:
-            if self._now() >= self._until:
-                raise EnoughError
-            if on_text is not None:
-                on_text(piece)
-
-        if self._now() >= self._until or self._says >= MOST_SAYS:
-            raise EnoughError
-        left = (self._until - self._now()).total_seconds()
-        completion = super().complete(replace(request, seconds=left), hear)
-        self._says += len(SAY.findall(completion.text))
-        return completion
-
-
-def begin(runtime: Runtime, decision: WakeDecision) -> Wake:
+def begin(runtime: Runtime, decision: WakeDecision, cause: Cause) -> Wake:
     """Choose of whom it thinks, and what it may use."""
-    thought = decision.cause.thought if decision.cause else None
-    person = _person(runtime, thought.audience if thought else ())
+    person = _person(runtime, cause.thought.audience if cause.thought else ())
     record = people.find_person(runtime, person) if person else None
-    wake = Wake(decision, person, record.name if record else person, ())
+    wake = Wake(decision, cause, person, record.name if record else person, ())
     declared = [tool for tool in tool_list.DECLARED if tool.name in ALONE]
     # projects that go on, as far as the person it thinks of may meet them
     has_projects = any(
@@ -334,10 +296,8 @@ def _person(runtime: Runtime, audience: Sequence[str]) -> str:
     """Draw somebody it has talked with, those it talked with more the likelier."""
     if audience:
         return audience[0] if len(audience) == 1 else ""
-    begun = {
-        info.by for info in session_files.infos(runtime.entity.sessions) if info.imported is None
-    }
-    known = sorted(begun)
+    infos = session_files.infos(runtime.entity.sessions)
+    known = sorted({info.by for info in infos if info.imported is None})
     if not known:
         return ""
     records = [people.find_person(runtime, person) for person in known]
@@ -357,17 +317,7 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
 
 
 def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
-    """Let the model do what it likes of what it may, or rest."""
-    try:
-        return _session(replace(runtime, model=Bounded(runtime)), wake)
-    except EnoughError:
-        return WakeOutcome(why="the time of the wake is over")
-    except NO_ANSWER as error:
-        return WakeOutcome(why=f"no model answered ({type(error).__name__})")
-
-
-def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
-    """Let the model act, within the bounds."""
+    """Let the model do what it likes of what it may, or rest, within the bounds."""
     at, origin = wake.decision.at, wake.origin(runtime.model.name)
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
     context = replace(
@@ -378,6 +328,13 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
     )
     names = {tool.name for tool in wake.declared}
     messages: list[str] = []
+    until = runtime.now() + timedelta(seconds=MOST_SECONDS)
+
+    def fits(request: Request) -> Request:
+        left = (until - runtime.now()).total_seconds()
+        if left <= 0:
+            raise EnoughError
+        return replace(route.fitting(runtime, request), seconds=left)
 
     def carry_out(call: Action) -> Result:
         if call.name not in names:
@@ -397,14 +354,15 @@ def _session(runtime: Runtime, wake: Wake) -> WakeOutcome:
         replace(runtime.config.cognition.loop, max_tool_rounds=ROUNDS),
         carry_out,
         person=wake.name or runtime.identity.name,
-        task=wake.cause,
+        task=wake.told,
+        fits=fits,
     )
     steps = outcome.steps
     used = ["tool_failed" if result.failed else "tool" for _, result in outcome.pairs]
     aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
 
     def diary() -> Change:
-        why = f"woke: {wake.decision.told}"
+        why = f"woke: {wake.cause.detail}"
         return journal.plan_add(at, aloud, runtime.zone, why, tags=(WAKE,), provenance=origin)
 
     calls = [
@@ -434,7 +392,7 @@ def _request(runtime: Runtime, wake: Wake) -> Request:
     blocks = [Block(WAKE, text) for text in texts if text]
     asked = prompts.load("wake").fill(
         now=f"It is {wake.decision.at:%A %d %B %Y, %H:%M}.",
-        cause=prompts.harmless(wake.cause),
+        cause=prompts.harmless(wake.told),
         person=prompts.harmless(wake.name) or "nobody",
         body=ebb.reflection_line(soma),
         mind="\n".join(block.text for block in system.fitting(blocks, MIND_TOKENS)),
@@ -507,19 +465,21 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
             data={"woke": False, "reason": reason},
             ran=False,
         )
-    wake = begin(runtime, decision)
-    return _awake(runtime, wake, act(runtime, wake))
+    wake = begin(runtime, decision, decision.cause)
+    try:
+        outcome = act(runtime, wake)
+    except NO_ANSWER as error:
+        outcome = WakeOutcome(why=f"no model answered ({type(error).__name__})")
+    return _awake(runtime, wake, outcome)
 
 
 def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
-    cause, told = wake.decision.cause, wake.decision.told
-    barred = sorted(wake.decision.barred)
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in outcome.plans]
-        now = PastWake(wake.decision.at, outcome.did, cause.key if cause else "timer")
+        now = PastWake(wake.decision.at, outcome.did, wake.cause.key)
         held = [*wake.decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
         rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
         values = {"recent": rows, "reason": "woke"}
@@ -532,15 +492,15 @@ def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
 
     why = f" ({outcome.why})" if outcome.why else ""
     return JobResult(
-        title=f"wake: {outcome.did}, because of {told}",
+        title=f"wake: {outcome.did}, because of {wake.cause.detail}",
         plan=plan,
-        lines=(f"Woke because of {told}: {outcome.did}{why}.", *outcome.lines),
+        lines=(f"Woke because of {wake.cause.detail}: {outcome.did}{why}.", *outcome.lines),
         data={
             "woke": True,
             "did": outcome.did,
-            "cause": cause.key if cause else "",
+            "cause": wake.cause.key,
             "why": outcome.why,
-            "barred": barred,
+            "barred": sorted(wake.decision.barred),
             "person": wake.person,
             "messages": outcome.messages,
             "steps": outcome.steps,
