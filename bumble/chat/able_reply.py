@@ -178,8 +178,7 @@ def _fitting(
     profile: route.Profile,
 ) -> tuple[Block, ...]:
     """Return the blocks that fit, most important first: what is now, in mind, and attached."""
-    message = transcript.render(heard.message).content
-    shown = transcript.with_last(recalled.seen.messages, message)
+    shown = transcript.with_last(recalled.seen.messages, transcript.render(heard.message).content)
     room = route.room(runtime, [*recalled.stable.messages, *shown])
     left = int((room - route.LEAST_ANSWER_TOKENS) / runtime.token_ratio)
     left -= tokens.estimate(heard.attached)

@@ -49,8 +49,7 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
     automation = automations.AUTOMATION.load(job) if isinstance(job, Path) else job
     # says so if its schedule is none
     schedule.runs_next(runtime.entity, automation, at, runtime.zone)
-    around = (automation.schedule, at, runtime.zone)
-    wanted = schedule.newest(*around)
+    wanted = schedule.newest(automation.schedule, at, runtime.zone)
     ran = _stands_for(automation, wanted, at, runtime.zone)
     try:
         done = _think(runtime, automation, at, wanted)
@@ -82,12 +81,11 @@ def run(runtime: Runtime, job: automations.Automation | Path) -> JobResult:
         noted = automations.plan_ran(now, ran, failures, why, enabled=now.enabled and not off)
         return [diary, noted, *(write() for write in writes)]
 
-    data = {"automation": automation.id, "failed": failed, "failures": failures, "said": said}
     return JobResult(
         f"automation: {shorten(one_line(automation.prompt), TITLE_CHARS, at_word=True)}",
         plan,
         tuple(lines),
-        data,
+        {"automation": automation.id, "failed": failed, "failures": failures, "said": said},
         (("Evidence", automation.id), ("Model", runtime.model.name)),
     )
 

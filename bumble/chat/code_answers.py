@@ -245,8 +245,7 @@ def _reminders(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:
     """Return the reminders that are set for who speaks, the next first."""
     there = reminders.REMINDER.readable(runtime.entity.reminders)
     mine = (one for one in there if one.person == heard.who.id and not one.done)
-    heard_by = heard.session.people
-    told = (one for one in mine if base.may_read(one.provenance.audience, heard_by))
+    told = (one for one in mine if base.may_read(one.provenance.audience, heard.session.people))
     return sorted(told, key=lambda one: one.at)
 
 
@@ -324,8 +323,7 @@ def _set(
     named = due_time.read(text, reading.language)
     is_lapse = due_time.lapse(text, reading.language) is not None
     if wish.reminder and not (named.times.are_there or is_lapse):  # another hour of the same day
-        day = wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0)
-        at = max(at, day)
+        at = max(at, wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0))
     due = due_time.time_of(text, text, reading.language, at)
     if due_time.repeats(text, reading.language):
         return _repeated(runtime, heard, reading, text, what, words, wish.reminder)

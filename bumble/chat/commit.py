@@ -126,8 +126,7 @@ def _lived(runtime: Runtime, turn: Turn) -> list[Plan]:
         return state.plan_heard(file, turn.session, first.id, "there is more to think about")
 
     def move(soma: Soma) -> Soma:
-        before = stirring.move(soma) if stirring else soma
-        return body_state.events(runtime, done)(before)
+        return body_state.events(runtime, done)(stirring.move(soma) if stirring else soma)
 
     def stirred() -> Change | None:
         if stirring is None:
@@ -182,8 +181,7 @@ def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[sessio
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in step.pairs:
             trust = result.trust or "entity"
-            told = {"tool": call.name}
-            add("tool", result.text, tool_call_id=call.id, trust=trust, extra=told)
+            add("tool", result.text, tool_call_id=call.id, trust=trust, extra={"tool": call.name})
     return new
 
 

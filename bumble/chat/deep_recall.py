@@ -68,13 +68,12 @@ def ask(
     state = runtime.memory.state()
     if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
         raise RefusedError(UNSEARCHED)
-    asks = calls != 0 and sayings.may_write(runtime, question)
     arguments = {
         "question": words.one_line(question),
         "scope": scope,
         "readers": sorted(readers),
         "outside": [outside, *unseen],
-        "model": runtime.model.name if asks else "",
+        "model": runtime.model.name if calls != 0 and sayings.may_write(runtime, question) else "",
         "calls": calls,
     }
     name = disk.sha256(json.dumps(arguments, sort_keys=True, ensure_ascii=False).encode())

@@ -215,8 +215,7 @@ class _Speaker:
         self._take(self.reader.feed(piece))
         said = "".join(self.said[-1:])
         end, far = said[-CIRCLE_CHARS:], said[-CIRCLE_REACH:]
-        in_code = said.count(FENCE) % 2  # where tables repeat themselves
-        times = TABLE_TIMES if in_code else CIRCLE_TIMES
+        times = TABLE_TIMES if said.count(FENCE) % 2 else CIRCLE_TIMES
         if len(end) == CIRCLE_CHARS and far.count(end) >= times:
             raise EnoughError
 
@@ -382,8 +381,7 @@ class _Turn(Struct):
         refused = any(result.text.startswith(REFUSED) for result in last.results)
         effects = [step.effect for step in self.outcome.steps[-3:]]
         circles = bool(last.calls) and effects == [last.effect] * 3
-        used_up = self.rounds >= self.config.max_tool_rounds
-        return used_up or self.idle > 0 or refused or circles
+        return self.rounds >= self.config.max_tool_rounds or self.idle > 0 or refused or circles
 
     def take(
         self, completion: Completion, speaker: _Speaker
@@ -459,10 +457,8 @@ class _Turn(Struct):
 
     def _count(self, completion: Completion, step: LoopStep, *, over: bool) -> None:
         before = [one.effect for one in self.outcome.steps[-1:]]
-        cut = completion.finish_reason == "length" and not step.calls
-        self.cuts = self.cuts + 1 if cut else 0
-        failed = all(result.failed for result in step.results)
-        stands = over or (failed and [step.effect] == before)
+        self.cuts = self.cuts + 1 if completion.finish_reason == "length" and not step.calls else 0
+        stands = over or (all(result.failed for result in step.results) and [step.effect] == before)
         is_idle = stands and not step.said and (bool(step.calls) or not step.ends)
         self.idle = self.idle + 1 if is_idle else 0
         self.rounds += bool(step.calls)

@@ -197,8 +197,7 @@ class Link:
             try:
                 heard = self._heard.get(timeout=max(0.0, self._until - time.monotonic()))
             except queue.Empty:
-                late = f"did not answer within {self._timeout:g} s"
-                raise ServerFailedError(late) from None
+                raise ServerFailedError(f"did not answer within {self._timeout:g} s") from None
             if isinstance(heard, ServerFailedError):
                 raise heard
             if isinstance(heard, Exception):

@@ -284,11 +284,10 @@ def _found(
     runtime: Runtime, session: Session, asked: Message, kind: str = "message"
 ) -> Sequence[Hit]:
     asker, asking = asked.speaker, memory_search.last_turn(session)
-    search = memory_search.search_of(runtime, session.people, asker=asker, asking=asking)
     return memory_search.find(
         runtime.memory,
         runtime.config,
-        search,
+        memory_search.search_of(runtime, session.people, asker=asker, asking=asking),
         asked.text,
         kinds=(kind,),
         limit=SEARCHED,

@@ -143,10 +143,9 @@ def _met(
     runtime: Runtime, listeners: Sequence[people.Person], session: sessions.Session
 ) -> list[Change]:
     """Plan a file for each who only listens and has none."""
-    at = runtime.now()
     planned = [
         people.plan_heard_of(
-            runtime, one.id, one.name, at, session, sayings.met(runtime, session, one.id)
+            runtime, one.id, one.name, runtime.now(), session, sayings.met(runtime, session, one.id)
         )
         for one in listeners
     ]

@@ -513,8 +513,7 @@ def _talked(seen: Sequence[PromptMessage]) -> tuple[list[PromptMessage], list[st
     done: list[PromptMessage] = []
     loose: list[str] = []
     for n, one in enumerate(seen):
-        answers = [each.role == "assistant" for each in (one, *seen[n + 1 : n + 2])]
-        if any(answers):
+        if any(each.role == "assistant" for each in (one, *seen[n + 1 : n + 2])):
             done.append(one)
         else:
             loose.append(one.content)
@@ -527,8 +526,7 @@ def _may_sum(turn: Turn) -> bool:
     score, is_task = reading.scores.get("calculate", -9.0), _is_task(turn)
     if score <= (MAY_BE_TASK if is_task else PERHAPS) or (reading.keep > 0 and not is_task):
         return False
-    numbers = values.read(text, turn.reading.language).numbers
-    return sum(number.claimed for number in numbers) > 1
+    return sum(number.claimed for number in values.read(text, turn.reading.language).numbers) > 1
 
 
 def _asked(
@@ -539,8 +537,7 @@ def _asked(
     What of it is evaluated once is the same in every conversation.
     """
     page = prompts.load(name).turns()
-    told = PromptMessage("user", text)
-    messages = (*(PromptMessage(role, text) for role, text in page), told)
+    messages = (*(PromptMessage(role, text) for role, text in page), PromptMessage("user", text))
     request = _request(runtime, turn.recalled.session, messages, most)
     request = replace(request, temperature=0.0, cache_id=request.cache_id and name)
     completion = runtime.model.complete(route.fitting(runtime, request))

@@ -38,8 +38,7 @@ def check(runtime: Runtime) -> Due[reminders.Reminder | Path]:
     summary = f"{len(ready)} of {readable}"
     summary += f", {waiting} more for a talk, a terminal or leave to run" if waiting else ""
     summary += f", {len(broken)} can't be read" if broken else ""
-    gate = Condition("due", summary, "at least 1", bool(ready or broken))
-    return Due((gate,), (*ready, *broken))
+    return Due((Condition("due", summary, "at least 1", bool(ready or broken)),), (*ready, *broken))
 
 
 def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
@@ -48,11 +47,10 @@ def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
     messages: list[sessions.Message] = []
     noted: list[Change] = []
     for reminder in schedule.due_reminders(runtime.entity, at)[0] if runtime.writes else ():
-        is_private = not base.may_read(reminder.provenance.audience, session.people)
         if (
             reminder.deliver != reminders.SESSION
             or reminder.person not in session.people
-            or is_private
+            or not base.may_read(reminder.provenance.audience, session.people)
         ):
             continue
         try:
@@ -152,8 +150,7 @@ def _following(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> 
         return schedule.following(reminder.repeat, at, runtime.zone) if reminder.repeat else None
     except ValueError as error:
         path = runtime.entity.root / reminders.REMINDER.place(reminder)
-        line = reminder.source.line_of("repeat")
-        raise RecordInvalidError(path, str(error), line) from error
+        raise RecordInvalidError(path, str(error), reminder.source.line_of("repeat")) from error
 
 
 def _run_command(runtime: Runtime, reminder: reminders.Reminder, text: str) -> None:

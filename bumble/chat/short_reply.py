@@ -24,8 +24,7 @@ SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
 
 def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
     """Greet; who says who they are, or is the first to come, hears who is there."""
-    reading = turn.reading.said
-    name = reading.introduced if introduces(turn, runtime) else ""
+    name = turn.reading.said.introduced if introduces(turn, runtime) else ""
     called = name or turn.heard.who.called
     hello = template.hello.format(who=f" {called}" if called else "")
     foreign = "" if templates.has(turn.reading.language) else template.foreign

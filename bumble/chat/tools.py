@@ -304,11 +304,10 @@ def _recall_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result
 
 
 def _list_projects(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    word = arguments["filter"].casefold()
     listed = [
         project
         for project in projects.PROJECT.readable(context.entity.projects)
-        if word in project.text.casefold()
+        if arguments["filter"].casefold() in project.text.casefold()
         and base.may_read(project.provenance.audience, context.readers)
     ]
     lowest = provenance.lowest_untrusted(project.provenance.trust for project in listed)

@@ -85,8 +85,7 @@ def prepare(
 
 def answer(runtime: Runtime, turn: Turn, voice: ReplyStream) -> Turn:
     """Have the reply written and said, and commit what came of it."""
-    reply = turn.writer.generate(runtime, turn, voice)
-    return commit.commit(runtime, replace(turn, reply=reply))
+    return commit.commit(runtime, replace(turn, reply=turn.writer.generate(runtime, turn, voice)))
 
 
 def stable_of(
@@ -118,8 +117,7 @@ def next_request(
 def stored_request(runtime: Runtime, turn: Turn) -> Request:
     """Return the prompt as the next turn will begin: what is worth evaluating ahead."""
     stable = turn.recalled.stable
-    seen = route.view(runtime, turn.session, stable)
-    messages = (*stable.messages, *seen.messages)
+    messages = (*stable.messages, *route.view(runtime, turn.session, stable).messages)
     return replace(turn.composed.request, messages=messages, purpose="warm")
 
 

@@ -98,8 +98,7 @@ class WakeDecision(Struct, frozen=True):
 def decide(runtime: Runtime, at: datetime) -> WakeDecision:
     """Decide whether to wake."""
     past = read_past(runtime)
-    soma = body_state.read(runtime, at)
-    cause = next(_causes(runtime, soma, past, at), None)
+    cause = next(_causes(runtime, body_state.read(runtime, at), past, at), None)
     wait = _timer(runtime, past)
     rings = f"; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}" if wait else ""
     reason = Condition(
@@ -153,8 +152,7 @@ def _causes(
     runtime: Runtime, soma: Soma, past: Sequence[PastWake], at: datetime
 ) -> Iterator[Cause]:
     """Yield what would wake it, most urgent first; the same not again within a few hours."""
-    again = timedelta(hours=AGAIN_HOURS)
-    recent = {wake.key for wake in past if moments.gap(wake.at, at) < again}
+    recent = {wake.key for wake in past if moments.gap(wake.at, at) < timedelta(hours=AGAIN_HOURS)}
     urgent = [
         Cause("impulse", f"the impulse {name.replace('_', ' ')}", f"impulse:{name}")
         for name in bars.ready_impulses(soma.bars)
@@ -211,8 +209,7 @@ def read_past(runtime: Runtime) -> tuple[PastWake, ...]:
 
 
 def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | None:
-    file = state.read(runtime.entity.state)
-    return state.plan_write(file, {WAKE: dict(values)}, why)
+    return state.plan_write(state.read(runtime.entity.state), {WAKE: dict(values)}, why)
 
 
 MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
@@ -482,8 +479,7 @@ def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
         now = PastWake(wake.decision.at, outcome.did, wake.cause.key)
         held = [*wake.decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
         rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
-        values = {"recent": rows, "reason": "woke"}
-        woke = _plan(runtime, values, f"wake: {outcome.did}")
+        woke = _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {outcome.did}")
         moved = None
         if outcome.events:
             move = body_state.events(runtime, outcome.events)

@@ -332,11 +332,10 @@ def run(entity: Entity, command: str, config: ToolsConfig, environ: Mapping[str,
     if not arguments:
         raise UsageError("there is no command")
     workspace = locate(entity, "")
-    own = environment(environ, config.command_variables)
     result = run_program(
         arguments,
         folder=workspace,
-        environ={**own, "HOME": str(workspace)},
+        environ={**environment(environ, config.command_variables), "HOME": str(workspace)},
         timeout_seconds=config.command_timeout_seconds,
     )
     if result.problem:

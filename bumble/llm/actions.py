@@ -226,8 +226,7 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
         if called and one.results and written[-1]["role"] == "tool":
             if not text:
                 continue
-            between = called.pop("content", SILENCE)
-            written.append({"role": "assistant", "content": between})
+            written.append({"role": "assistant", "content": called.pop("content", SILENCE)})
         message: dict[str, Any] = {"role": one.role}
         if text or not one.calls:
             message["content"] = text
@@ -387,8 +386,7 @@ class Answer(Struct):
         self.usage = piece.usage or self.usage
         self.reasoning += piece.reasoning
         if piece.finish_reason:
-            is_cut = piece.finish_reason.lower() in _LENGTHS
-            self.finish_reason = "length" if is_cut else "stop"
+            self.finish_reason = "length" if piece.finish_reason.lower() in _LENGTHS else "stop"
             self.was_filtered = piece.finish_reason == "content_filter"
         shown = self.thinking.feed(piece.text)
         if self.calls is None:
@@ -408,8 +406,7 @@ class Answer(Struct):
                 prose, written = written_calls.read(prose, self.calls.tools)
                 for n, (call, arguments) in enumerate(written):
                     self.calls.take(CallPart(n, name=call, arguments=arguments))
-            ending = self.calls.finish(whole=is_whole)
-            rest += ending if self.streams else ""
+            rest += self.calls.finish(whole=is_whole) if self.streams else ""
         if rest and self.on_text is not None:
             self.on_text(rest)
         beside = prose if self.has_called else ""

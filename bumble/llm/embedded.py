@@ -135,8 +135,7 @@ class EmbeddedModel:
             for piece in pieces:
                 if stop.is_set():
                     return
-                body = {"prompt": piece, "n_predict": 0, "cache_prompt": True}
-                loaded.post("/completion", body)
+                loaded.post("/completion", {"prompt": piece, "n_predict": 0, "cache_prompt": True})
         except StatusError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:
@@ -185,8 +184,7 @@ class EmbeddedModel:
             return "none"  # the request itself will say what is wrong
         if prompt.rfind(opening) > prompt.rfind(closing):
             return "does"
-        closed = prompt.rstrip().endswith(closing)
-        return "may" if request.thinking and not closed else "none"
+        return "may" if request.thinking and not prompt.rstrip().endswith(closing) else "none"
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
         # what its vocabulary has of control tokens beside the usual ones

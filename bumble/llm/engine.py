@@ -55,8 +55,7 @@ def grammar(
         reasoning: Whether a model may reason first, in `<think>` tags.
         reasoning_tokens: For how long.
     """
-    guided = {**schema, "x-guidance": _ONE_LINE}
-    rules = str(xllamacpp.json_schema_to_grammar(json.dumps(guided)))
+    rules = str(xllamacpp.json_schema_to_grammar(json.dumps({**schema, "x-guidance": _ONE_LINE})))
     if reasoning == "none":
         return rules
     first = '("<think>" thought)?' if reasoning == "may" else "thought"
@@ -173,8 +172,7 @@ class Engine:
         body: Mapping[str, Any] | None,
     ) -> http.client.HTTPResponse:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-        data = None if body is None else encode(body)
-        connection.request(method, path, data, headers)
+        connection.request(method, path, None if body is None else encode(body), headers)
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
             raise failure(json.loads(response.read() or b"{}"), response.status)

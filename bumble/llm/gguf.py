@@ -53,10 +53,9 @@ def head(path: Path) -> Head:
     texts = (_ARCHITECTURE, _NAME, _LICENCE, _TEMPLATE)
     values = _values(path, *texts, _CONTEXT, _TOKENS, _TYPES)
     architecture, name, licence, template = (str(values.get(key, "")) for key in texts)
-    kinds = zip(values.get(_TOKENS, []), values.get(_TYPES, ()), strict=False)
     controls = frozenset(
         token
-        for token, kind in kinds
+        for token, kind in zip(values.get(_TOKENS, []), values.get(_TYPES, ()), strict=False)
         if kind == _CONTROL or (kind == _USER_DEFINED and token.strip() and token in template)
     )
     return Head(architecture, name, licence, _length(values), template, controls)

@@ -350,8 +350,7 @@ def _passes_over(body: Mapping[str, Any], answer: Answer) -> bool:
 
 
 def _encoded(body: dict[str, Any]) -> bytes:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode()
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _status_error(response: httpx2.Response) -> StatusError:

@@ -30,8 +30,7 @@ class OllamaDialect(Struct, frozen=True):
         """Return habits with what `/api/show` says."""
         shown = ask("/api/show", {"model": self.model})
         if not isinstance(shown, dict) or not shown:
-            tags = ask("/api/tags", None)
-            listed = (one.get("name") for one in entries(tags, "models"))
+            listed = (one.get("name") for one in entries(ask("/api/tags", None), "models"))
             names = tuple(name for name in listed if isinstance(name, str))
             return replace(habits, names=names)  # the request itself will say what is wrong
         told = shown.get("model_info")

@@ -74,8 +74,7 @@ class OpenAIDialect(Struct, frozen=True):
         entries = listed(answer)
         entry = _entry(entries, self.model)
         is_whole = not (isinstance(answer, dict) and answer.get("has_more"))
-        meta = entry.get("meta")
-        told = (entry, meta, entry.get("top_provider"), entry.get("limits"))
+        told = (entry, entry.get("meta"), entry.get("top_provider"), entry.get("limits"))
         places = [place for place in told if isinstance(place, dict)]
         window = _first_count(places, _WINDOWS)
         if window is None and self.root:

@@ -92,13 +92,12 @@ class ScriptedModel:
             for start in range(0, len(reply.text), _PIECE_CHARS):
                 on_text(reply.text[start : start + _PIECE_CHARS])
         told = sum(tokens.estimate_message(message.content) for message in request.messages)
-        usage = Usage(told, None, len(reply.text) // 4 + 1)
         return Completion(
             text=reply.text,
             finish_reason=reply.finish_reason,
             model=self.name,
             reasoning=reply.reasoning,
-            usage=usage,
+            usage=Usage(told, None, len(reply.text) // 4 + 1),
             first_token_seconds=0.0,
         )
 

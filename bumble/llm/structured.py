@@ -101,11 +101,10 @@ def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
         return items[: schema.get("maxItems", len(items))]
     if isinstance(value, dict):
         fields = schema.get("properties", {})
-        open_to_more = schema.get("additionalProperties", True) is not False
         return {
             key: fitted(part, fields.get(key, {}))
             for key, part in value.items()
-            if open_to_more or key in fields
+            if schema.get("additionalProperties", True) is not False or key in fields
         }
     return value
 

@@ -190,8 +190,7 @@ class HabitFile:
             kept = msgspec.json.decode(raw or b"{}", type=_Kept)
         except (ValueError, RecursionError):
             return {}  # damaged, or another version's
-        now = self._now()
-        return {key: one for key, one in kept.items() if abs(now - one[0]) < LIFE}
+        return {key: one for key, one in kept.items() if abs(self._now() - one[0]) < LIFE}
 
 
 T = TypeVar("T")

@@ -117,8 +117,7 @@ def _whole(runtime: Runtime, summary_input: SummaryInput, values: Mapping[str, s
 
 def render(values: Mapping[str, str]) -> str:
     """Write the seven headings, those with nothing under them too."""
-    parts = (f"## {title}\n{values[name] or '-'}" for name, title in HEADINGS.items())
-    return "\n".join(parts)
+    return "\n".join(f"## {title}\n{values[name] or '-'}" for name, title in HEADINGS.items())
 
 
 def _read(text: str) -> dict[str, str]:
@@ -155,8 +154,7 @@ def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) ->
         "conversation": prompts.harmless(piece, "conversation", "notes"),
     }
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
-    text = {"type": "string", "maxLength": chars}
-    schema = closed(dict.fromkeys(HEADINGS, text))
+    schema = closed({key: {"type": "string", "maxLength": chars} for key in HEADINGS})
     answer = ask(runtime, "compact", slots, schema, max_tokens=limit, temperature=TEMPERATURE)
     return {name: one_line(str(answer[name])) for name in HEADINGS}
 
@@ -280,10 +278,9 @@ def check(
     if session is None:
         return Due((enabled, Condition("conversation", "none", "one", False)), ())
     size = measure(runtime, session, stable_tokens)
-    share = size.total / size.window
     length = Condition(
         "length",
-        f"~{size.total} tokens, {share:.0%} of {size.window}"
+        f"~{size.total} tokens, {size.total / size.window:.0%} of {size.window}"
         f" (always {size.stable}, conversation {size.history} in {size.messages} messages)",
         f"over {size.threshold}, or over {MOST_MESSAGES} messages",
         size.full,
@@ -396,8 +393,7 @@ def _summary_input(
     text = earlier.summary if earlier else ""
     new = tuple(message for message in stretch if message.id not in covered)
     worth = frozenset(line.message for line in session.notices.values() if line.keep)
-    wording = sayings.wording(runtime, session, stretch)
-    return SummaryInput(text, new, budget, wording, worth)
+    return SummaryInput(text, new, budget, sayings.wording(runtime, session, stretch), worth)
 
 
 def _summary(
@@ -529,8 +525,7 @@ def leave_out(runtime: Runtime, session: sessions.Session) -> sessions.Compactio
     stored = session.messages
     if len(transcript.shown(session)) <= MOST_MESSAGES:
         return None
-    roles = ("user", "assistant")
-    recent = min(_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in roles)
+    recent = min(_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in ("user", "assistant"))
     bounds = boundaries(stored, config, 0, max(MOST_MESSAGES // 2, len(stored) - recent))
     if bounds is None:
         return None

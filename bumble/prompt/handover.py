@@ -262,8 +262,7 @@ def _likeness(embedder: protocol.Embedder | None, text: str, message: str) -> fl
         for part in words.sentences(line)
     ]
     query = embedder.embed_query(message)
-    vectors = embedder.embed_documents(parts)
-    nearest = max(vector @ query for vector in vectors)
+    nearest = max(vector @ query for vector in embedder.embed_documents(parts))
     return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
 

@@ -55,8 +55,7 @@ def body_text(
     met = people.interactions(runtime)
     if level == "quiet":
         line = _body_block(runtime, soma, level, room)
-        note = hormones.young_note(met)
-        return _within(room, f"{line}\n{note}".rstrip(), line)
+        return _within(room, f"{line}\n{hormones.young_note(met)}".rstrip(), line)
 
     def tone(self_view: str) -> str:
         return hormones.section(
@@ -119,8 +118,7 @@ def tools_text(runtime: Runtime, profile: ProfileName, names: Sequence[str], at:
 def phenotype(runtime: Runtime, readers: Sequence[str]) -> str:
     """Return how the entity sees itself: its story, of which the first sentence is used."""
     whole = runtime.read_or(lambda: narrative.read(runtime.entity.narrative), None)
-    story = narrative.told_to(whole, readers)
-    return markdown.prose(story)
+    return markdown.prose(narrative.told_to(whole, readers))
 
 
 def workspace_text(runtime: Runtime, names: Sequence[str]) -> str:
@@ -176,14 +174,12 @@ def blocks(
         session: The conversation, with the message that is to be answered.
         share: Of the whole budget, in [0, 1]: a reflex gets less.
     """
-    noted = runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")
     parts = (
         Block(DREAM, dream_text(runtime.entity, session)),
         Block(LIVING, living_text(stable)),
-        Block(NOTES, noted),
+        Block(NOTES, runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")),
     )
-    budget = int(MOST_TOKENS * share)
-    return tuple(block for block in parts if block.text), budget
+    return tuple(block for block in parts if block.text), int(MOST_TOKENS * share)
 
 
 def living_text(stable: system.Stable) -> str:
@@ -201,8 +197,7 @@ def notes_text(entity: Entity, readers: Sequence[str]) -> str:
         if base.may_read(line.origin.audience, readers)
         and not provenance.is_untrusted(line.origin.trust)
     ]
-    heading = "Notes you jotted down:"
-    return "\n".join((heading, *notes[-SHOWN_NOTES:])) if notes else ""
+    return "\n".join(("Notes you jotted down:", *notes[-SHOWN_NOTES:])) if notes else ""
 
 
 def dream_text(entity: Entity, session: sessions.Session) -> str:

@@ -55,8 +55,7 @@ def view(
         before: Id of a message; it and what follows are not shown.
         plain: Whether only what was spoken is shown, and as bare text: no tools, no actions.
     """
-    parts = shown(session, before=before, plain=plain)
-    turns = _turns(parts)
+    turns = _turns(shown(session, before=before, plain=plain))
     spoken = [turn for turn in turns if turn[0].role != "summary"]
     room = budget_tokens - sum(_cost(turn) for turn in turns if turn[0].role == "summary")
     start, used = 0, 0

@@ -121,9 +121,9 @@ def test_only_the_last_conversation_that_is_over_waits_for_a_brief(folder: Entit
         remembered(folder, session)
     runtime = runtime_of(folder)
     found = handover.check(runtime)
-    assert [job.session.id for job in found.jobs] == ["ses_kim", "ses_last"]
+    assert [job.id for job in found.jobs] == ["ses_kim", "ses_last"]
     apply(runtime, handover.run(runtime, found.jobs[1]))
-    assert [job.session.id for job in handover.check(runtime).jobs] == ["ses_kim"]
+    assert [job.id for job in handover.check(runtime).jobs] == ["ses_kim"]
 
 
 def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_not(

@@ -69,8 +69,7 @@ class Prompt(Struct, frozen=True):
             "system",
             *("user" if role == "user" else "assistant" for role in parts[::2]),
         ]
-        texts = [system, *parts[1::2]]
-        filled = (Template(text.strip()).substitute(values) for text in texts)
+        filled = (Template(text.strip()).substitute(values) for text in [system, *parts[1::2]])
         return tuple(zip(roles, filled, strict=True))
 
 
@@ -86,8 +85,7 @@ def load(name: str) -> Prompt:
     Raises:
         ValueError: If the slots its front matter names are not those in its text.
     """
-    source = FOLDER.joinpath(f"{name}.md").read_text(encoding="utf-8")
-    document = markdown.parse(source)
+    document = markdown.parse(FOLDER.joinpath(f"{name}.md").read_text(encoding="utf-8"))
     slots = tuple(document.meta["slots"])
     if set(Template(document.body).get_identifiers()) != set(slots):
         raise ValueError(f"prompt {name}: the slots named are not those in the text")
