@@ -31,11 +31,6 @@ class Part(Struct, frozen=True):
     name: str
     chars: int
 
-    @property
-    def tokens(self) -> int:
-        """Its estimated length."""
-        return self.chars // 4
-
 
 class File(Struct, frozen=True):
     """A file of the owner's in the prompt."""

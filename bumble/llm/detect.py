@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -109,19 +110,13 @@ def _listed(address: Address, timeout_seconds: float) -> Any:
     try:
         place = urlsplit(address.url)
         host, port = place.hostname or "127.0.0.1", place.port
-    except ValueError:
-        return None  # no address
-    connection = http.client.HTTPConnection(host, port, timeout=timeout_seconds)
-    try:
-        connection.request("GET", _PATHS[address.kind], headers={"Accept": "application/json"})
-        response = connection.getresponse()
-        if response.status != http.HTTPStatus.OK:
-            return None
-        return json.loads(response.read(_MAX_BYTES))
+        with closing(http.client.HTTPConnection(host, port, timeout=timeout_seconds)) as connection:
+            connection.request("GET", _PATHS[address.kind], headers={"Accept": "application/json"})
+            response = connection.getresponse()
+            is_ok = response.status == http.HTTPStatus.OK
+            return json.loads(response.read(_MAX_BYTES)) if is_ok else None
     except (OSError, http.client.HTTPException, ValueError, RecursionError):
-        return None  # nothing there, or something else
-    finally:
-        connection.close()
+        return None  # no address, nothing there, or something else
 
 
 def _sizes(answer: Any, kind: Kind) -> dict[str, int | None]:

@@ -66,7 +66,6 @@ class EmbeddedModel:
             stopwatch: Counts seconds from anywhere.
         """
         self.name = f"embedded:{name}"
-        self.load_seconds: float | None = None  # once loaded
         self._path, self._sha256, self._threads = path, sha256, threads
         self._asked_tokens = context_tokens
         self._on_load, self._stopwatch = on_load, stopwatch
@@ -74,8 +73,6 @@ class EmbeddedModel:
             None if cache_dir is None else prefix_cache.PrefixFolder(cache_dir, cache_limit_bytes)
         )
         self._engine: engine.Engine | None = None
-        self._head: gguf.Head | None = None  # of its file, once read
-        self._markers: re.Pattern[str] | None = None  # of its own vocabulary, beside the usual
         self._family: str | None = None  # that of the conversation below
         self._resident: str | None = None  # the conversation whose prefix the engine holds
         self._is_saved = True  # whether the file has all of it
@@ -97,9 +94,9 @@ class EmbeddedModel:
         self._take_up(loaded, request)
         answer = Answer(marks.ThinkFilter(), on_text=on_text, stopwatch=self._stopwatch)
         body = self._body(request, self._reasoning(loaded, request))
-        events = loaded.stream("/v1/chat/completions", body, until=until)
+        lines = loaded.stream("/v1/chat/completions", body, until=until)
         try:
-            answer.read(map(openai_format.read_event, events), started)
+            answer.read(openai_format.OpenAIDialect(self.name).pieces(lines), started)
         except StatusError as problem:
             if problem.matter != "length":
                 raise self._broken(problem) from problem
@@ -113,7 +110,7 @@ class EmbeddedModel:
             raise self._broken(problem) from problem
         finally:
             # However this ends: the connection is closed, and the engine stops.
-            events.close()
+            lines.close()
             if answer.finish_reason is None:
                 loaded.wait_idle(_STOP_SECONDS)
         return answer.completion(self.name)
@@ -176,7 +173,7 @@ class EmbeddedModel:
     def _reasoning(self, loaded: engine.Engine, request: Request) -> engine.Reasoning:
         """Say what an answer that a grammar holds may begin with; the template decides."""
         opening, closing = marks.OPENING[0], marks.CLOSING[0]
-        if request.schema is None or closing not in self._known_head().template:
+        if request.schema is None or closing not in self._head.template:
             return "none"
         try:
             prompt = self._render(loaded, request.messages, request)
@@ -187,21 +184,22 @@ class EmbeddedModel:
         return "may" if request.thinking and not prompt.rstrip().endswith(closing) else "none"
 
     def _messages(self, messages: Sequence[PromptMessage]) -> list[dict[str, str]]:
-        # what its vocabulary has of control tokens beside the usual ones
-        self._known_head()
         own = self._markers
         return [{"role": one.role, "content": marks.plain(one.content, own)} for one in messages]
 
-    def _known_head(self) -> gguf.Head:
-        if self._head is None:
-            try:
-                self._head = gguf.head(self._path)
-            except FileNotFoundError as problem:
-                raise self._missing() from problem
-            except (OSError, ValueError) as problem:
-                raise self._damaged() from problem
-            self._markers = marks.pattern(self._head.control_tokens)
-        return self._head
+    @cached_property
+    def _head(self) -> gguf.Head:
+        try:
+            return gguf.head(self._path)
+        except FileNotFoundError as problem:
+            raise self._missing() from problem
+        except (OSError, ValueError) as problem:
+            raise self._damaged() from problem
+
+    @cached_property
+    def _markers(self) -> re.Pattern[str] | None:
+        """What its vocabulary has of control tokens beside the usual ones."""
+        return marks.pattern(self._head.control_tokens)
 
     def _missing(self) -> WeightsMissingError:
         return WeightsMissingError(
@@ -224,7 +222,6 @@ class EmbeddedModel:
             raise self._missing()
         if self._on_load is not None:
             self._on_load()
-        started = self._stopwatch()
         try:
             if self._folder is not None:
                 self._folder.prepare()
@@ -235,7 +232,6 @@ class EmbeddedModel:
             self._engine = engine.Engine(self._path, self.context_tokens, self._threads, folder)
         except RuntimeError as problem:
             raise self._damaged() from problem
-        self.load_seconds = self._stopwatch() - started
         return self._engine
 
     def _key(self, cache_id: str) -> str:

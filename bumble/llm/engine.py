@@ -122,8 +122,8 @@ class Engine:
 
     def stream(
         self, path: str, body: Mapping[str, Any], *, until: float | None = None
-    ) -> Generator[dict[str, Any], None, None]:
-        """Send a request and yield the events of its answer; leaving early stops the generation.
+    ) -> Generator[bytes, None, None]:
+        """Send a request and yield the lines of its answer; leaving early stops the generation.
 
         Args:
             path: Of the listener.
@@ -131,19 +131,13 @@ class Engine:
             until: When all of it has to be there, by `time.monotonic`; None: no limit.
 
         Raises:
-            StatusError: If the engine refuses or fails.
+            StatusError: If the engine refuses.
             TimeoutError: If the time for all of it is over.
         """
         with closing(self._connect(_left(until))) as connection:
             response = self._send(connection, "POST", path, body)
             while line := _line(connection, response, until):
-                name, _, data = line.partition(b":")
-                if name not in (b"data", b"error") or data.strip() == b"[DONE]":
-                    continue
-                event = json.loads(data)
-                if "error" in event or name == b"error":
-                    raise failure(event, 0)
-                yield event
+                yield line
 
     def wait_idle(self, timeout_seconds: float) -> bool:
         """Wait until nothing is evaluated any more, at most so long; say whether that is so."""

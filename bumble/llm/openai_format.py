@@ -191,10 +191,10 @@ class OpenAIDialect(Struct, frozen=True):
         """
         is_open = False  # whether something came, and no word of its end
         for line in lines:
-            data = line.removeprefix(b"data:").strip()
-            if not line.startswith(b"data:") or not data:
+            name, _, data = line.partition(b":")
+            if name not in (b"data", b"error") or not data.strip():  # llama-server's, of a failure
                 continue
-            if data == DONE:
+            if data.strip() == DONE:
                 if is_open:
                     yield Piece(finish_reason="stop")
                 return

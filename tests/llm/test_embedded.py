@@ -102,14 +102,14 @@ def test_weights_that_are_damaged_are_an_error_that_names_the_file(tmp_path: Pat
 def test_an_answer_streams_with_its_usage(connect: Open, real: Path) -> None:
     pieces: list[str] = []
     model = connect(weights=real)
-    assert model.load_seconds is None
+    assert model._engine is None
     completion = model.complete(ask(), pieces.append)
     assert "".join(pieces) == completion.text and len(pieces) > 1
     assert completion.finish_reason == "length"
     assert completion.usage.completion_tokens == 8
     assert (completion.usage.prompt_tokens or 0) > 80
     assert 0 < (completion.first_token_seconds or 0) < completion.seconds
-    assert model.load_seconds is not None
+    assert model._engine is not None
 
 
 @pytest.mark.weights
@@ -184,7 +184,7 @@ def test_warming_ends_between_two_batches_when_it_is_stopped(connect: Open) -> N
     for count in (0, 2, 100):
         model = connect(None)
         model.warm(replace(long, stop=After(count)))
-        assert model.load_seconds is not None
+        assert model._engine is not None
         usage = model.complete(replace(long, max_tokens=1)).usage
         shares.append((usage.cached_tokens or 0) / (usage.prompt_tokens or 1))
         model.close()
