@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity.changes import Change, ChangeSet
@@ -123,33 +122,16 @@ def listen(
         delivery: What the entity said just before.
         listeners: Who else hears it; each of them has a file from then on.
     """
-
-    def met() -> Delivery:
-        changes = [*delivery.changes, *_met(runtime, listeners, session)]
-        return replace(delivery, changes=tuple(changes))
-
+    told = (who, text, delivery, listeners)
     if not (runtime.writes and is_new):
-        return _store(runtime, session, is_new, who, text, met())
+        return _store(runtime, session, is_new, *told)
     place, wait = runtime.entity.private / BEGINNING, runtime.config.limits.lock_timeout_seconds
     with disk.lock(place, place=runtime.entity.root, timeout_seconds=wait):
         at, folder = runtime.clock(), runtime.entity.sessions
         latest = session_files.newest(folder, who.id, at, session.present) if joins else None
         begun = _going_on(runtime, latest, at)
         # others who begin at the same time have made those files by now, or will wait
-        return _store(runtime, begun or session, begun is None, who, text, met())
-
-
-def _met(
-    runtime: Runtime, listeners: Sequence[people.Person], session: sessions.Session
-) -> list[Change]:
-    """Plan a file for each who only listens and has none."""
-    planned = [
-        people.plan_heard_of(
-            runtime, one.id, one.name, runtime.now(), session, sayings.met(runtime, session, one.id)
-        )
-        for one in listeners
-    ]
-    return [change for change in planned if change is not None]
+        return _store(runtime, begun or session, begun is None, *told)
 
 
 def _store(
@@ -159,6 +141,7 @@ def _store(
     who: people.Person,
     text: str,
     delivery: Delivery,
+    listeners: Sequence[people.Person],
 ) -> sessions.Session:
     at = runtime.clock()
     nobody: tuple[forgotten.Forgotten, ...] = ()
@@ -176,8 +159,15 @@ def _store(
     if runtime.writes:
         planned = [sessions.plan_start(session, f"begin to talk with {who.name}")] if is_new else []
         planned.append(sessions.plan_append(session, messages, f"{who.name} said something"))
-        planned += delivery.changes
-        runtime.apply(ChangeSet(f"chat: {who.name} says something", tuple(planned), opens=True))
+        now = runtime.now()
+        met = (  # a file for each who only listens and has none
+            people.plan_heard_of(
+                runtime, one.id, one.name, now, session, sayings.met(runtime, session, one.id)
+            )
+            for one in listeners
+        )
+        changes = (*planned, *delivery.changes, *filter(None, met))
+        runtime.apply(ChangeSet(f"chat: {who.name} says something", changes, opens=True))
     return sessions.appended(session, messages)
 
 

@@ -18,7 +18,6 @@ from bumble.entity import secrets
 from bumble.fallback import notices, quotes
 from bumble.llm import actions
 from bumble.llm.protocol import EnoughError
-from bumble.models.embed.protocol import Embedder
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -146,8 +145,10 @@ class SentenceFilter:
         return text
 
     def _is_stock(self, text: str) -> bool:
-        embedder = self._embedder
-        return embedder is not None and nearness(embedder, text, STOCK_PHRASES) >= STOCK
+        if self._embedder is None:
+            return False
+        phrases = {one: one for one in STOCK_PHRASES}
+        return max(notices.likeness(self._embedder, text, phrases).values()) >= STOCK
 
     def _tell(self, text: str) -> None:
         self.said += text
@@ -184,11 +185,6 @@ def _is_again(said: str, sentence: str) -> bool:
         return True
     alike = SequenceMatcher(None, stop_words.bare(said), stop_words.bare(sentence))
     return alike.quick_ratio() >= SPELLED and alike.ratio() >= SPELLED
-
-
-def nearness(embedder: Embedder, text: str, phrases: Sequence[str]) -> float:
-    """Return how near a text is to the nearest of some phrases: calibrated similarity."""
-    return max(notices.likeness(embedder, text, {one: one for one in phrases}).values())
 
 
 def _round(text: str) -> int:

@@ -88,12 +88,10 @@ def answer(runtime: Runtime, turn: Turn, voice: ReplyStream) -> Turn:
     return commit.commit(runtime, replace(turn, reply=turn.writer.generate(runtime, turn, voice)))
 
 
-def stable_of(
-    runtime: Runtime, session: Session, person: str, overview: str | None = None
-) -> Stable:
+def stable_of(runtime: Runtime, session: Session, person: str) -> Stable:
     """Make what the next turn of a conversation begins with; see `ReplyWriter.stable`."""
     code = spoken.language(runtime, session, person)
-    return writer_of(runtime, code).stable(runtime, session.people, code, overview)
+    return writer_of(runtime, code).stable(runtime, session.people, code)
 
 
 def next_request(
@@ -153,18 +151,15 @@ def run_new_day(runtime: Runtime, job: DayPrefix) -> JobResult:
 
     Nothing of it is a record.
     """
-    is_read_ahead = False
+    request = None
     if survey.wants_overview(runtime):
         session = session_files.find(runtime.entity.sessions, job.session)
         owner = people.owner_id(runtime.entity, runtime.identity)
         request = next_request(runtime, session, owner, job.overview)
-        is_read_ahead = request is not None
-        if request is not None:
-            runtime.model.warm(request)
+    if request is not None:
+        runtime.model.warm(request)
     survey.keep_overview(runtime, job.readers, job.overview)
     topics = job.overview.count("\n- ") + job.overview.startswith("- ")
-    many = counted(topics, "topic")
-    line = f"The overview of the day is made: {many}."
-    if is_read_ahead:
-        line = f"The prompt of the day is ready, with {many}."
+    made = "prompt of the day is ready, with" if request else "overview of the day is made:"
+    line = f"The {made} {counted(topics, 'topic')}."
     return JobResult("prefix: the topics of the day", tuple, (line,), {"topics": topics})

@@ -417,9 +417,6 @@ def _is_passing(problem: Exception) -> bool:
     return isinstance(problem, httpx2.TransportError | ConnectionError)
 
 
-_THINKS = {True: "thinks", False: "thinks_not"}
-
-
 def openai(
     base_url: str,
     model: str,
@@ -444,18 +441,18 @@ def openai(
     peer = http_errors.Peer(base_url, api_key)
     url = peer.url
     known = detect.provider_of(url)
-    thought: Mapping[str, Mapping[str, Any]] = {}
-    if known is not None:
-        thought = {"thinks": known.thinks, "thinks_not": known.thinks_not}
-    elif printable.is_loopback(url):  # the template's switch, which llama-server and vLLM take
-        switch = "chat_template_kwargs"
-        thought = {name: {switch: {"enable_thinking": on}} for on, name in _THINKS.items()}
+    thinks, thinks_not = (known.thinks, known.thinks_not) if known is not None else ({}, {})
+    if known is None and printable.is_loopback(url):  # as llama-server and vLLM switch it
+        thinks, thinks_not = (
+            {"chat_template_kwargs": {"enable_thinking": on}} for on in (True, False)
+        )
     dialect = openai_format.OpenAIDialect(
         model,
+        thinks,
+        thinks_not,
         marks_cache=known is not None and known.marks_cache,
         enforces=enforces,
         root="" if known is not None else url.removesuffix("/v1"),
-        **thought,
     )
     headers = known.list_headers if known is not None else {}
     sent = {name: value.replace("$key", api_key or "") for name, value in headers.items()}

@@ -84,8 +84,13 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
     return _whole(runtime, summary_input, checked)
 
 
-def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
-    """Let the lines that say most stand for the rest, behind what a model told before."""
+def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> tuple[str, Mapping[str, Any]]:
+    """Let the lines that say most stand for the rest, behind what a model told before.
+
+    Returns:
+        The summary, and what its record says of it: what it is made of.
+    """
+    source = {"summary_source": sayings.MARK if summary_input.wording else EXCERPT}
     if summary_input.wording is not None and not any(_read(summary_input.earlier).values()):
         # let what people said stand for the rest, first what is worth keeping
         own, head = runtime.identity.name, summary_input.wording.template.summary
@@ -97,8 +102,8 @@ def excerpt_text(runtime: Runtime, summary_input: SummaryInput) -> str:
         ]
         budget = summary_input.budget_tokens - tokens.estimate(head)
         chosen = excerpt.choose([*earlier, *new], budget)
-        return "\n".join([head, *(f"{LINE_MARK}{line}" for line in chosen)])
-    return _whole(runtime, summary_input, _read(summary_input.earlier))
+        return "\n".join([head, *(f"{LINE_MARK}{line}" for line in chosen)]), source
+    return _whole(runtime, summary_input, _read(summary_input.earlier)), source
 
 
 def _whole(runtime: Runtime, summary_input: SummaryInput, values: Mapping[str, str]) -> str:
@@ -410,12 +415,7 @@ def _summary(
             if not job.falls_back:
                 raise
             steps.notes.append(f"no summary: {str(error).splitlines()[0]}")
-    return excerpt_text(runtime, summary_input), _source(summary_input)
-
-
-def _source(summary_input: SummaryInput) -> Mapping[str, Any]:
-    """Say in the record of a summary without a model what it is made of."""
-    return {"summary_source": sayings.MARK if summary_input.wording else EXCERPT}
+    return excerpt_text(runtime, summary_input)
 
 
 def boundaries(
@@ -467,15 +467,10 @@ def _covered(session: sessions.Session, kind: str) -> set[str]:
     return {one.id for each in records for one in transcript.covered_messages(session, each)}
 
 
-def _is_clearable(message: sessions.Message) -> bool:
-    """Whether a message is a tool's result that its note would be shorter than."""
-    return message.role == "tool" and len(message.text) > transcript.NOTE_CHARS
-
-
 def prune(
-    runtime: Runtime, session: sessions.Session, *, protect: int
+    runtime: Runtime, session: sessions.Session, *, protect: int = 0, least: int = 1
 ) -> sessions.Compaction | None:
-    """Clear old tool results: all but the newest, and none among the protected messages."""
+    """Clear old tool results, if there are so many: all but the newest, and no protected ones."""
     config = runtime.config.cognition.history_compression
     stored = session.messages
     results = [message for message in stored if message.role == "tool"]
@@ -483,17 +478,10 @@ def prune(
     ends = (*stored[:head], *stored[max(head, len(stored) - protect) :])
     newest = results[max(0, len(results) - KEPT_TOOL_RESULTS) :]
     kept = {message.id for message in (*ends, *newest)} | _covered(session, "prune")
-    old = [one for one in results if one.id not in kept and _is_clearable(one)]
-    return _record(runtime, "prune", (old[0], old[-1])) if old else None
-
-
-def prune_batch(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
-    """Clear old tool results if there are many: done once, at the start of a turn."""
-    pruning = prune(runtime, session, protect=0)
-    if pruning is None:
-        return None
-    about = transcript.covered_messages(session, pruning)
-    return pruning if sum(_is_clearable(message) for message in about) >= CLEAR_BATCH else None
+    # a note would be no shorter than what is short
+    long = (one for one in results if len(one.text) > transcript.NOTE_CHARS)
+    old = [one for one in long if one.id not in kept]
+    return _record(runtime, "prune", (old[0], old[-1])) if len(old) >= least else None
 
 
 def cut_long(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
@@ -531,7 +519,7 @@ def leave_out(runtime: Runtime, session: sessions.Session) -> sessions.Compactio
         return None
     budget = int(_cost(stored[slice(*bounds)]) * config.compaction_target_ratio)
     summary_input = _summary_input(runtime, session, bounds, max(LEAST_SUMMARY_TOKENS, budget))
-    text, extra = excerpt_text(runtime, summary_input), _source(summary_input)
+    text, extra = excerpt_text(runtime, summary_input)
     ends = (stored[bounds[0]], stored[bounds[1] - 1])
     return _record(runtime, "summary", ends, summary=text, extra=extra)
 
@@ -583,8 +571,8 @@ def make_room(
         steps = make(runtime, job, lambda _: None)
     else:
         steps = CompactionSteps(session)
-        for step in (leave_out, prune_batch):
-            steps.add(step(runtime, steps.session))
+        steps.add(leave_out(runtime, steps.session))
+        steps.add(prune(runtime, steps.session, least=CLEAR_BATCH))
     if not steps.records:
         return session, None
     outcome = _outcome(runtime, job, steps)

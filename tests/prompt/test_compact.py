@@ -267,7 +267,7 @@ def test_old_results_are_cleared_in_batches_so_that_the_prefix_seldom_moves(
                 said(at + 1, f"result {n} " * 40, "tool", tool_call_id=call.id),
             ],
         )
-        batch = compact.prune_batch(runtime, session)
+        batch = compact.prune(runtime, session, least=compact.CLEAR_BATCH)
         if batch is not None:
             session = sessions.appended(session, [batch])
         now = [part.message for part in transcript.shown(session)]
