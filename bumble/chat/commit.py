@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.body import ebb
@@ -32,15 +32,20 @@ def commit(runtime: Runtime, turn: Turn) -> Turn:
     Raises:
         UserError: If the words themselves can't be written.
     """
-    name = turn.heard.who.name
-    done = _Committing(runtime, f"chat: {name} and {runtime.identity.name}")
-    new = _messages(runtime, turn, done.unwritten)
+    name, unwritten = turn.heard.who.name, list[str]()
+    new = _messages(runtime, turn, unwritten)
     if runtime.writes:
         words = [sessions.plan_append(turn.session, new, f"answer {name}")] if new else []
-        plans = [*_lived(runtime, turn), *turn.reply.outcome.plans]
-        done.write([*words, *turn.reply.originals], plans)
+        said = [_as_plan(change) for change in (*words, *turn.reply.originals)]
+        title = f"chat: {name} and {runtime.identity.name}"
+        plans = [*said, *_lived(runtime, turn), *turn.reply.outcome.plans]
+        _Committing(runtime, title, said[: len(words)], unwritten).write(plans)
     stored = sessions.appended(turn.session, new)
-    return replace(turn, stored=stored, unwritten=tuple(done.unwritten))
+    return replace(turn, stored=stored, unwritten=tuple(unwritten))
+
+
+def _as_plan(change: Change) -> Plan:
+    return lambda: change
 
 
 class _Committing(Struct):
@@ -48,19 +53,20 @@ class _Committing(Struct):
 
     runtime: Runtime
     title: str
-    unwritten: list[str] = field(default_factory=list)
+    words: Sequence[Plan]  # which have to be written
+    unwritten: list[str]
 
-    def write(self, words: Sequence[Change], waiting: Sequence[Plan]) -> None:
-        """Write changes and all that is planned: together, or else each by itself.
+    def write(self, plans: Sequence[Plan]) -> None:
+        """Write all that is planned: together, or else each by itself.
 
         So a file that can't be written, or that somebody keeps changing, takes nothing else along.
         """
         made_by = (("Model", self.runtime.model.name),)
         problem: UserError | None = None
         for _ in range(COMMIT_TRIES):
-            planned, later = self._planned(waiting, {change.path for change in words})
+            planned, later = self._planned(plans)
             try:
-                self.runtime.apply(ChangeSet(self.title, (*words, *planned), made_by))
+                self.runtime.apply(ChangeSet(self.title, tuple(planned), made_by))
             except FileChangedError as error:  # a hand edit meanwhile: plan again on what is there
                 problem = error
             except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
@@ -69,17 +75,14 @@ class _Committing(Struct):
                 problem = error
                 break
             else:
-                return self.write((), later) if later else None
-        if problem is not None and len(words) + len(waiting) == 1:
-            if words and words[0].adds:
-                raise problem
-            self._not_written(problem)
+                return self.write(later) if later else None
+        if problem is None or len(plans) > 1:
+            for plan in plans:
+                self.write([plan])
             return None
-        for change in words:
-            self.write([change], ())
-        for plan in waiting:
-            self.write((), [plan])
-        return None
+        if plans == self.words:
+            raise problem
+        return self._not_written(problem)
 
     def _not_written(self, error: UserError) -> None:
         """Note what was not written; once, however often it was tried."""
@@ -87,7 +90,7 @@ class _Committing(Struct):
         if note not in self.unwritten:
             self.unwritten.append(note)
 
-    def _planned(self, waiting: Sequence[Plan], taken: set[str]) -> tuple[list[Change], list[Plan]]:
+    def _planned(self, waiting: Sequence[Plan]) -> tuple[list[Change], list[Plan]]:
         """Plan writes, one a file; a second to the same file waits for the first to be there."""
         planned: list[Change] = []
         later: list[Plan] = []
@@ -99,11 +102,10 @@ class _Committing(Struct):
                 continue
             if change is None:
                 continue
-            if change.path in taken and not change.adds:
+            if change.path in {each.path for each in planned} and not change.adds:
                 later.append(plan)
-                continue
-            taken.add(change.path)
-            planned.append(change)
+            else:
+                planned.append(change)
         return planned, later
 
 

@@ -32,20 +32,16 @@ from bumble.chat.reply_writer import (
 )
 from bumble.chat.speech_filter import TASKS, AnswerFilter, SentenceFilter
 from bumble.fallback import notices, quotes, templates
-from bumble.fallback.quotes import Quote
-from bumble.fallback.templates import Templates
 from bumble.guard import claims, corrections, values
 from bumble.llm import prompts
 from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import compact, preamble, system, transcript
-from bumble.prompt.system import Stable
 from bumble.records import knowledge
 from bumble.records.sessions import Session
 from bumble.runtime import people, rules
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import stop_words, tokens, words
-from bumble.text.words import one_line
 
 PAGE = "talk_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
@@ -82,14 +78,14 @@ def has(language: str) -> bool:
 
 def stable(
     runtime: Runtime, readers: Sequence[str], language: str = "", overview: str | None = None
-) -> Stable:
+) -> system.Stable:
     """Make the short prompt from an entity's files as they are: no tools, no story."""
     entity, identity = runtime.entity, runtime.identity
     language = language if has(language) else templates.FIRST
     own_files = tuple(system.read_own_files(entity, runtime.config.prompt))
     who = rules.own_identity(entity, identity).identity
     book = rules.own_book(entity, knowledge.readable(entity.knowledge))
-    own = one_line(who.monologue)  # in another language it would mislead
+    own = words.one_line(who.monologue)  # in another language it would mislead
     monologue = " ".join(tokens.leading(words.sentences(own), MONOLOGUE_TOKENS))
     parts = {
         "monologue": monologue if words.language(own, default=language) == language else "",
@@ -100,7 +96,7 @@ def stable(
     (_, bare), *_ = page.turns(name=identity.name, **dict.fromkeys(parts, ""))
     blocks = (Block("how to answer", bare), *(Block(name, part) for name, part in parts.items()))
     examples = tuple(PromptMessage(role, text) for role, text in turns)
-    return Stable(text, blocks, own_files, examples=examples, plain=True)
+    return system.Stable(text, blocks, own_files, examples=examples, plain=True)
 
 
 def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
@@ -236,7 +232,11 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
 
 
 def _answered(
-    runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome, voice: ReplyStream
+    runtime: Runtime,
+    turn: Turn,
+    template: templates.Templates,
+    outcome: LoopOutcome,
+    voice: ReplyStream,
 ) -> CodeReply | None:
     """Return what answers a message, or a sentence of one; None: the model has said it."""
     may_draft = runtime.abilities.tier("talk", turn.reading.language) != "none"
@@ -347,7 +347,7 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     return bool(heard.said.strip())
 
 
-def _known(runtime: Runtime, turn: Turn, template: Templates) -> CodeReply | None:
+def _known(runtime: Runtime, turn: Turn, template: templates.Templates) -> CodeReply | None:
     """Return what code alone knows; None where memory or the model does."""
     if short_reply.introduces(turn, runtime):
         return CodeReply(short_reply.welcome(runtime, turn, template), "introduce")
@@ -374,7 +374,7 @@ def _may_be_told(runtime: Runtime, turn: Turn, about: str) -> bool:
 
 
 def _remembered(
-    runtime: Runtime, turn: Turn, template: Templates, outcome: LoopOutcome | None
+    runtime: Runtime, turn: Turn, template: templates.Templates, outcome: LoopOutcome | None
 ) -> CodeReply | None:
     """Return what was told that answers a message, if it asks for that.
 
@@ -391,7 +391,7 @@ def _remembered(
 
     @cache
     def answers(told: str) -> bool:
-        asked = f"Told: {told}\nAsked: {one_line(heard.message.text)}"
+        asked = f"Told: {told}\nAsked: {words.one_line(heard.message.text)}"
         said = _asked(runtime, turn, outcome, "answers", asked, CHOICE_TOKENS) if outcome else ""
         return said.strip().casefold().startswith("yes")
 
@@ -409,7 +409,7 @@ def _remembered(
     return CodeReply(template.unknown, "ask_memory") if surely and not by_code else by_code
 
 
-def _quoted(quote: Quote, heard: Heard, template: Templates) -> str:
+def _quoted(quote: quotes.Quote, heard: Heard, template: templates.Templates) -> str:
     """Word a quote that answers; whose own words it has needs no name."""
     if quote.name != heard.message.called():
         return quotes.line(quote, template).removeprefix(quotes.MARK)
@@ -495,7 +495,7 @@ def _task(runtime: Runtime, turn: Turn) -> tuple[Request, Sequence[str]]:
         heard = memory_answer.heard(runtime, session)
         near = [one.words for one in memory_answer.answer(runtime, session, heard, asks=False)]
         near = [words for words in near if not any(words in one for one in loose)]
-    told = "\n".join(f"- {one_line(each)}" for each in (*near, *loose))
+    told = "\n".join(f"- {words.one_line(each)}" for each in (*near, *loose))
     told = f"<told>\n{told}\n</told>\n" if told else ""
     task = "\n".join(filter(None, (told, turn.heard.attached, turn.heard.message.text)))
     page = prompts.load("task").turns(name=runtime.identity.name)

@@ -17,7 +17,6 @@ from bumble.entity.config import Config
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.prompt import transcript
 from bumble.prompt.system import Stable
-from bumble.prompt.transcript import View
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import stop_words, tokens
@@ -124,7 +123,7 @@ def history(runtime: Runtime, stable: Stable) -> int:
 
 def view(
     runtime: Runtime, session: Session, stable: Stable, before: str = "", taken: int = 0
-) -> View:
+) -> transcript.View:
     """Return what of a conversation is shown, beside so many tokens that are taken."""
     most = max(LEAST_HISTORY_TOKENS, history(runtime, stable) - taken)
     return transcript.view(session, most, before=before, plain=stable.plain)

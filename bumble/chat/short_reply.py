@@ -11,7 +11,6 @@ from itertools import islice
 from bumble.chat import speech_filter
 from bumble.chat.reply_writer import Turn
 from bumble.fallback import notices, templates
-from bumble.fallback.templates import Templates
 from bumble.models.embed.reader import MessageReading
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
@@ -22,7 +21,7 @@ REPLY_FROM = 1.0  # score from which a short reply is no guess
 SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
 
 
-def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
+def hello(turn: Turn, template: templates.Templates, runtime: Runtime) -> str:
     """Greet; who says who they are, or is the first to come, hears who is there."""
     name = turn.reading.said.introduced if introduces(turn, runtime) else ""
     called = name or turn.heard.who.called
@@ -34,14 +33,14 @@ def hello(turn: Turn, template: Templates, runtime: Runtime) -> str:
     return " ".join(filter(None, (hello, own, foreign if first else "")))
 
 
-def welcome(runtime: Runtime, turn: Turn, template: Templates) -> str:
+def welcome(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     """Greet who says who they are; what else they tell has its word, where one is sure."""
     fitting = _fitting(turn.reading.said, corrects=False)
     said = [] if fitting == LISTENS else [_another(template.replies[fitting], turn, runtime)]
     return " ".join((hello(turn, template, runtime), *said))
 
 
-def worded(runtime: Runtime, turn: Turn, template: Templates) -> str:
+def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     """Return a few words that claim nothing but what is so."""
     reading, called = turn.reading.said, turn.heard.who.called
     asks = reading.main in notices.QUESTIONS
@@ -91,7 +90,7 @@ def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:
     return (fresh or list(wordings))[0] if not said else runtime.rng.choice(fresh or list(wordings))
 
 
-def of_itself(runtime: Runtime, turn: Turn, template: Templates) -> str:
+def of_itself(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     """Say what is so of any entity: a small model claims that it sleeps, and is a person."""
     own = template.self.format(name=runtime.identity.name)
     embedder, asked = runtime.memory.embedder, turn.heard.message.text

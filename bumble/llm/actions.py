@@ -406,7 +406,8 @@ class Answer(Struct):
                 prose, written = written_calls.read(prose, self.calls.tools)
                 for n, (call, arguments) in enumerate(written):
                     self.calls.take(CallPart(n, name=call, arguments=arguments))
-            rest += self.calls.finish(whole=is_whole) if self.streams else ""
+            ending = self.calls.finish(whole=is_whole)
+            rest += ending if self.streams else ""
         if rest and self.on_text is not None:
             self.on_text(rest)
         beside = prose if self.has_called else ""
