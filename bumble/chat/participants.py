@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -192,25 +191,20 @@ def read_attached(message: str, folder: Path) -> Attached:
         folder: Where its paths begin.
         config: How many files, and how many bytes of them together.
     """
-    names = list(dict.fromkeys(name.rstrip(_ENDS) for name in _REFERENCE.findall(message)))
-    parts: list[str] = []
-    notes: list[str] = []
-    left = MOST_BYTES
-    for name in names:
-        content = _file(name, folder)
-        if isinstance(content, str):
+    parts, notes, left = list[str](), list[str](), MOST_BYTES
+    for name in dict.fromkeys(name.rstrip(_ENDS) for name in _REFERENCE.findall(message)):
+        try:
+            text, goes_on = _beginning(name, folder, left)
+        except ValueError as problem:
             if "/" in name or "." in name:  # else it may be somebody's name
-                notes.append(f"@{name} {content}")
-        elif len(parts) == MOST_FILES:
+                notes.append(f"@{name} {problem}")
+            continue
+        if len(parts) == MOST_FILES:
             notes.append(f"@{name} was left out: {len(parts)} files go with a message at most")
         elif left <= 0:
             notes.append(f"@{name} was left out: the files before it are as long as may be")
         else:
-            text, cut = _text(content, left)
-            if text is None:
-                notes.append(f"@{name} is no text")
-                continue
-            if cut:
+            if goes_on:
                 text += "\n[cut here]"
                 notes.append(f"@{name} is longer than may go with a message; it was cut")
             left -= len(text.encode())
@@ -218,27 +212,25 @@ def read_attached(message: str, folder: Path) -> Attached:
     return Attached("\n".join(parts), tuple(notes))
 
 
-def _file(name: str, folder: Path) -> Path | str:
-    """Return the file that is meant, or why there is none."""
+def _beginning(name: str, folder: Path, most: int) -> tuple[str, bool]:
+    """Read so many bytes of the file that is meant, and say whether there is more.
+
+    Raises:
+        ValueError: If there is none, or it is no text; says so, to be read after its name.
+    """
     try:
         path = disk.inside(folder, name)
     except UnsafePathError:
-        return "leads out of the folder you are in; it was not read"
-    if path.is_dir():
-        return "is a folder"
-    return path if path.is_file() else "is not there"
-
-
-def _text(path: Path, limit: int) -> tuple[str | None, bool]:
-    """Read the beginning of a file, and whether there is more; None if it is no text."""
+        raise ValueError("leads out of the folder you are in; it was not read") from None
+    if not path.is_file():
+        raise ValueError("is a folder" if path.is_dir() else "is not there")
     try:
         with path.open("rb") as stream:
-            data = stream.read(limit + 1)
-    except OSError:
-        return None, False
-    goes_on = len(data) > limit
-    with suppress(UnicodeDecodeError):
+            data = stream.read(max(0, most) + 1)
         # what is cut within a character ends before it
-        text = UTF_8().decode(data[:limit], final=not goes_on)
-        return (None if "\0" in text else text), goes_on
-    return None, False
+        text = UTF_8().decode(data[:most], final=len(data) <= most)
+    except (OSError, UnicodeDecodeError):
+        raise ValueError("is no text") from None
+    if "\0" in text:
+        raise ValueError("is no text")
+    return text, len(data) > most

@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, automations, loop, route, tool_list, tools
+from bumble.chat.loop import LoopOutcome
 from bumble.entity import secrets
 from bumble.entity.changes import Change
 from bumble.errors import RefusedError
@@ -46,7 +47,7 @@ from bumble.records import (
 from bumble.records.provenance import ITSELF, is_untrusted
 from bumble.runtime import body_state, locks, people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, silence, traced
-from bumble.runtime.runtime import Plan, Result, Runtime
+from bumble.runtime.runtime import Result, Runtime
 from bumble.text import moments, schema
 
 WAKE = ITSELF  # the section of `state.yaml`, and who writes what comes of it
@@ -226,18 +227,6 @@ QUIET = ("think", "end_turn", "say")  # tools that leave no trace by themselves
 ALONE = ("think", "end_turn", "say", "recall", "write_journal")  # tools that it may always use
 
 
-class WakeOutcome(Struct, frozen=True):
-    """What came of a wake."""
-
-    did: str = REST
-    why: str = ""  # nothing did
-    plans: tuple[Plan, ...] = ()
-    lines: tuple[str, ...] = ()  # what a person is told
-    messages: int = 0
-    steps: int = 0
-    events: tuple[str, ...] = ()  # what it did to the body
-
-
 class Wake(Struct, frozen=True):
     """One wake: why, and of whom it thinks."""
 
@@ -246,6 +235,7 @@ class Wake(Struct, frozen=True):
     person: str  # id; empty: nobody has talked with it
     name: str
     declared: tuple[Tool, ...]  # what it may use
+    left: list[str] = field(default_factory=list)  # messages for the person
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -313,7 +303,7 @@ def _may_address(runtime: Runtime, person: str, at: datetime) -> bool:
     return not (messages and messages[-1].unprompted)
 
 
-def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
+def act(runtime: Runtime, wake: Wake) -> LoopOutcome:
     """Let the model do what it likes of what it may, or rest, within the bounds."""
     at, origin = wake.decision.at, wake.origin(runtime.model.name)
     talk = sessions.new(base.new_id(sessions.PREFIX, at, runtime.rng), at, wake.person or WAKE)
@@ -324,7 +314,6 @@ def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
         ),
     )
     names = {tool.name for tool in wake.declared}
-    messages: list[str] = []
     until = runtime.now() + timedelta(seconds=MOST_SECONDS)
 
     def fits(request: Request) -> Request:
@@ -338,13 +327,9 @@ def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
             return Result(f"failed: this time there is {', '.join(sorted(names))}", True)
         if call.name != LEAVE_MESSAGE:
             return tools.run(call.name, call.arguments, context)
-        text = str(call.arguments.get("text", ""))
-        result = _left(runtime, wake, messages, text)
-        if not result.failed:
-            messages.append(text)
-        return result
+        return _leave(runtime, wake, str(call.arguments.get("text", "")))
 
-    outcome = loop.act(
+    return loop.act(
         runtime,
         _request(runtime, wake),
         wake.declared,
@@ -353,26 +338,6 @@ def act(runtime: Runtime, wake: Wake) -> WakeOutcome:
         person=wake.name or runtime.identity.name,
         task=wake.told,
         fits=fits,
-    )
-    steps = outcome.steps
-    used = ["tool_failed" if result.failed else "tool" for _, result in outcome.pairs]
-    aloud = "\n\n".join([step.said for step in steps if step.said][:MOST_SAYS])
-
-    def diary() -> Change:
-        why = f"woke: {wake.cause.detail}"
-        return journal.plan_add(at, aloud, runtime.zone, why, tags=(WAKE,), provenance=origin)
-
-    calls = [
-        one.name for one, result in outcome.pairs if not result.failed and one.name not in QUIET
-    ]
-    did = "+".join(dict.fromkeys([*calls, *(["say"] if aloud else [])]))
-    return WakeOutcome(
-        did or REST,
-        plans=(*outcome.plans, *((diary,) if aloud else ())),
-        lines=(*(f"to {wake.name}: {text}" for text in messages), *((aloud,) if aloud else ())),
-        messages=len(messages),
-        steps=len(steps),
-        events=(*(body_state.SPOKE for _ in messages), *used),
     )
 
 
@@ -397,17 +362,15 @@ def _request(runtime: Runtime, wake: Wake) -> Request:
     return automations.request_alone(runtime, WAKE, asked, wake.readers, wake.declared)
 
 
-def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> Result:
+def _leave(runtime: Runtime, wake: Wake, text: str) -> Result:
     """Leave a message after others, delivered as reminders are; not in quiet hours, and few."""
     at = runtime.now()
-    is_double = text in before or text.strip() in [
-        one.text.strip() for one in _waiting(runtime, wake.person)
-    ]
+    there = [*wake.left, *(one.text for one in _waiting(runtime, wake.person))]
     reasons = (
         (not text.strip(), "the message is empty"),
-        (len(before) >= MOST_MESSAGES, f"{MOST_MESSAGES} messages are enough"),
+        (len(wake.left) >= MOST_MESSAGES, f"{MOST_MESSAGES} messages are enough"),
         (is_quiet(runtime, at), "these are quiet hours"),
-        (is_double, "the same waits for them already"),
+        (text.strip() in map(str.strip, there), "the same waits for them already"),
     )
     if problem := next((problem for holds, problem in reasons if holds), ""):
         return Result(f"failed: {problem}", failed=True)
@@ -423,15 +386,14 @@ def _left(runtime: Runtime, wake: Wake, before: Sequence[str], text: str) -> Res
         deliver=reminders.SESSION,
         provenance=wake.origin(runtime.model.name),
     )
+    wake.left.append(text)
     planned = (lambda: reminders.REMINDER.plan_new(made, f"leave {wake.name} a message"),)
     return Result("left for them", plans=planned)
 
 
 def _waiting(runtime: Runtime, person: str) -> list[reminders.Reminder]:
     """Return the reminders for somebody that they haven't heard yet."""
-    readable, _ = base.load_all(
-        reminders.REMINDER.files(runtime.entity.reminders), reminders.REMINDER.load
-    )
+    readable = reminders.REMINDER.readable(runtime.entity.reminders)
     return [one for one in readable if one.person == person and not one.done]
 
 
@@ -466,40 +428,51 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
     try:
         outcome = act(runtime, wake)
     except NO_ANSWER as error:
-        outcome = WakeOutcome(why=f"no model answered ({type(error).__name__})")
+        outcome = LoopOutcome(problem=error)
     return _awake(runtime, wake, outcome)
 
 
-def _awake(runtime: Runtime, wake: Wake, outcome: WakeOutcome) -> JobResult:
+def _awake(runtime: Runtime, wake: Wake, outcome: LoopOutcome) -> JobResult:
+    at, cause, steps = wake.decision.at, wake.cause, len(outcome.steps)
+    aloud = "\n\n".join([step.said for step in outcome.steps if step.said][:MOST_SAYS])
+    calls = [call.name for call, result in outcome.pairs if not result.failed]
+    traces = [name for name in calls if name not in QUIET] + (["say"] if aloud else [])
+    did = "+".join(dict.fromkeys(traces)) or REST
+    events = [body_state.SPOKE for _ in wake.left]
+    events += ["tool_failed" if result.failed else "tool" for _, result in outcome.pairs]
+    why = f"no model answered ({type(outcome.problem).__name__})" if outcome.problem else ""
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
         changes = [plan() for plan in outcome.plans]
-        now = PastWake(wake.decision.at, outcome.did, wake.cause.key)
-        held = [*wake.decision.past, now][-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
-        rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in held]
-        woke = _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {outcome.did}")
-        moved = None
-        if outcome.events:
-            move = body_state.events(runtime, outcome.events)
-            moved = body_state.plan(runtime, wake.decision.at, move, "it was awake for a while")
-        return (*changes, moved, woke)
+        if aloud:
+            origin, woke = wake.origin(runtime.model.name), f"woke: {cause.detail}"
+            entry = (at, aloud, runtime.zone, woke)
+            changes.append(journal.plan_add(*entry, tags=(WAKE,), provenance=origin))
+        if events:
+            move = body_state.events(runtime, events)
+            changes.append(body_state.plan(runtime, at, move, "it was awake for a while"))
+        past = [*wake.decision.past, PastWake(at, did, cause.key)]
+        kept = past[-max(RUT_WINDOW, runtime.config.wake.max_per_day) :]
+        rows = [f"{base.stamp(one.at)} {one.did} {one.key}" for one in kept]
+        return (*changes, _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {did}"))
 
-    why = f" ({outcome.why})" if outcome.why else ""
+    woke = f"Woke because of {cause.detail}: {did}{f' ({why})' if why else ''}."
+    said = [f"to {wake.name}: {text}" for text in wake.left] + ([aloud] if aloud else [])
     return JobResult(
-        title=f"wake: {outcome.did}, because of {wake.cause.detail}",
+        title=f"wake: {did}, because of {cause.detail}",
         plan=plan,
-        lines=(f"Woke because of {wake.cause.detail}: {outcome.did}{why}.", *outcome.lines),
+        lines=(woke, *said),
         data={
             "woke": True,
-            "did": outcome.did,
-            "cause": wake.cause.key,
-            "why": outcome.why,
+            "did": did,
+            "cause": cause.key,
+            "why": why,
             "barred": sorted(wake.decision.barred),
             "person": wake.person,
-            "messages": outcome.messages,
-            "steps": outcome.steps,
+            "messages": len(wake.left),
+            "steps": steps,
         },
-        trailers=traced((), runtime.model.name if outcome.steps else ""),
+        trailers=traced((), runtime.model.name if steps else ""),
     )

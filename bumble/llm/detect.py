@@ -90,7 +90,9 @@ def digest(url: str, model: str, *, timeout_seconds: float = 0.25) -> str:
 
 
 def _ask(address: Address, timeout_seconds: float) -> LocalServer:
-    sizes = _sizes(_listing(address, timeout_seconds), address.kind)
+    members, name = ("models", "name") if address.kind == "ollama" else ("data", "id")
+    listed = entries(_listing(address, timeout_seconds), members)
+    sizes = {one[name]: _size(one) for one in listed if isinstance(one.get(name), str)}
     chat = (name for name in sizes if not any(sign in name.lower() for sign in _NOT_CHAT))
     told = {name: size for name, size in sizes.items() if size is not None}
     return LocalServer(address, tuple(chat), told)
@@ -117,13 +119,6 @@ def _listed(address: Address, timeout_seconds: float) -> Any:
             return json.loads(response.read(_MAX_BYTES)) if is_ok else None
     except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None  # no address, nothing there, or something else
-
-
-def _sizes(answer: Any, kind: Kind) -> dict[str, int | None]:
-    """Return the models of a list, and how large their files are, where that is told."""
-    members, name = ("models", "name") if kind == "ollama" else ("data", "id")
-    listed = entries(answer, members)
-    return {one[name]: _size(one) for one in listed if isinstance(one.get(name), str)}
 
 
 def _size(entry: Mapping[str, Any]) -> int | None:
