@@ -122,13 +122,15 @@ def compose(
         )
     blocks = _blocks(runtime, heard, moment, reading, recalled, machine)
     kept = _fitting(runtime, heard, recalled, blocks, profile)
-    last = system.with_preamble(kept, transcript.render(heard.message).content)
-    shown = transcript.with_last(recalled.seen.messages, last)
+    last = prompts.load("preamble").fill(
+        blocks="\n".join(block.text for block in kept),
+        message=transcript.render(heard.message).content,
+    )
     session = recalled.session
     declared = (*tool_list.declared(tools.allowed(runtime, session.people)), *recalled.outside)
     speech_only = runtime.config.cognition.loop.max_tool_rounds == 0
     request = Request(
-        messages=(*recalled.stable.messages, *shown),
+        messages=(*recalled.stable.messages, *transcript.with_last(recalled.seen.messages, last)),
         purpose="chat",
         max_tokens=profile.max_tokens,
         schema=loop.schema(declared, speech_only=speech_only),

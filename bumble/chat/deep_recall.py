@@ -135,11 +135,10 @@ def quote(source: Hit, limit_tokens: int = QUOTE_TOKENS) -> str:
 
 def plan(runtime: Runtime, result: deep.Recollection, readers: Sequence[str]) -> Change | None:
     """Plan to keep a miss as an open question, or to drop the question that has an answer now."""
-    folder = runtime.entity.questions
     audience = tuple(readers)
     same = [
         entry
-        for entry in questions.QUESTION.readable(folder)
+        for entry in questions.QUESTION.readable(runtime.entity.questions)
         if entry.asks(result.question, audience)
     ]
     if result.is_miss == bool(same):

@@ -76,9 +76,8 @@ class _Closing(Struct):
         properties, needed = given.get("properties") or {}, given.get("required") or []
         if not isinstance(properties, Mapping) or not isinstance(needed, list):
             raise ValueError("its arguments are not described as JSON schema wants")
-        first = sorted(properties, key=lambda name: name not in needed)
         made: dict[str, Any] = {}
-        for name in first:
+        for name in sorted(properties, key=lambda name: name not in needed):
             with suppress(ValueError):
                 if len(made) < MOST_ARGUMENTS:
                     made[name] = self.part(properties[name], depth + 1, name)

@@ -106,7 +106,6 @@ def _is_told(message: Message, notice: Notice) -> bool:
 def heard(runtime: Runtime, session: Session) -> Told:
     """Gather what all who take part may hear; what the running talk lacks is read now."""
     talks = [*_talks(runtime, session), session]
-    last = talks[-2:-1]  # which may not have been settled yet
     messages = {
         message.id: message
         for talk in talks
@@ -114,7 +113,7 @@ def heard(runtime: Runtime, session: Session) -> Told:
         if message.role == "user" and message.text.strip()
     }
     known = {id_: each for talk in talks for id_, each in talk.notices.items()}
-    for talk in last:
+    for talk in talks[-2:-1]:  # which may not have been settled yet
         known |= notices.notices(runtime, talk, talk.messages).of
     known |= notices.notices(runtime, session, session.messages[:-1]).of
     return Told(messages, known)

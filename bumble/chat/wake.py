@@ -344,10 +344,9 @@ def act(runtime: Runtime, wake: Wake) -> LoopOutcome:
 def _request(runtime: Runtime, wake: Wake) -> Request:
     soma = shown_to(body_state.read(runtime, wake.decision.at), wake.readers)
     # word what is in mind, as far as the person it thinks of may meet it
-    stable = able_reply.stable(runtime, wake.readers)
     thoughts = "\n".join(f"- {noise.line(one)}" for one in soma.noise[-THOUGHTS:])
     texts = [
-        preamble.living_text(stable),
+        preamble.living_text(able_reply.stable(runtime, wake.readers)),
         preamble.notes_text(runtime.entity, wake.readers),
         prompts.tagged("thoughts", thoughts) if thoughts else "",
     ]

@@ -14,7 +14,6 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bumble.entity.config import HistoryCompressionConfig
 from bumble.fallback import sayings
 from bumble.guard import excerpt
 from bumble.guard.verifier import ClaimSources
@@ -167,7 +166,7 @@ def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) ->
 LEAST_GAIN = 0.05  # a pass that gains less is the last
 TOOL_RESULT_TOKENS, MESSAGE_TOKENS = 4096, 2048  # to which older ones are cut, without a model
 MOST_MESSAGES = 320  # more: the lines that say most stand for the middle, without a model
-KEPT_TOOL_RESULTS, KEPT_A_ROLE = 2, 4  # newest that are never cut: results, messages of a role
+KEPT = {"user": 4, "assistant": 4, "tool": 2}  # newest of each role that are never cut
 SMALL_THRESHOLD, SMALL_FULL = 0.70, 0.85  # the preset for windows of a few thousand tokens
 SMALL_WORDS, SMALL_FULL_WORDS = 500, 200
 TOKENS_PER_WORD = 1.05  # as estimated, of the short words and many names of such lines
@@ -331,12 +330,11 @@ def _outcome(runtime: Runtime, job: CompactJob, steps: CompactionSteps) -> JobRe
         why = "show the conversation shorter"
         return [sessions.plan_append(job.session, steps.records, why)] if steps.records else []
 
-    lines = (headline, *steps.notes, *(() if fits else ("still longer than wanted",)))
     last = next((record.last for record in reversed(steps.records) if record.kind == "summary"), "")
     return JobResult(
         f"compact: {job.session.id}",
         plan,
-        lines,
+        (headline, *steps.notes, *(() if fits else ("still longer than wanted",))),
         data,
         summarised=Stretch(steps.session.id, last) if last else None,
     )
@@ -362,9 +360,8 @@ def _fits(runtime: Runtime, steps: CompactionSteps, job: CompactJob) -> bool:
 
 def _pass(runtime: Runtime, job: CompactJob, steps: CompactionSteps, note: Listener) -> bool:
     """Summarise once more, with a shorter tail each time; whether it was worth it."""
-    config = runtime.config.cognition.history_compression
     size = measure(runtime, steps.session, job.stable_tokens)
-    bounds = boundaries(steps.session.messages, config, size.room // 2 >> steps.passes)
+    bounds = boundaries(runtime, steps.session.messages, size.room // 2 >> steps.passes)
     if bounds is None:
         return False
     stored = steps.session.messages
@@ -419,25 +416,22 @@ def _summary(
 
 
 def boundaries(
-    stored: Sequence[sessions.Message],
-    config: HistoryCompressionConfig,
-    tail_tokens: int,
-    least_tail: int = 0,
+    runtime: Runtime, stored: Sequence[sessions.Message], tail_tokens: int, least_tail: int = 0
 ) -> tuple[int, int] | None:
     """Find the middle that a summary may stand for.
 
     A call of a tool and its results stay on one side.
 
     Args:
+        runtime: Whose settings say how many at either end are protected.
         stored: All messages.
-        config: How many at either end are protected.
         tail_tokens: What the protected end may take beyond its least number of messages.
         least_tail: That number, where it is more than the settings have.
 
     Returns:
         Its first position and the one behind its last; None if it is shorter than two messages.
     """
-    start = _head(stored, config)
+    config, start = runtime.config.cognition.history_compression, _head(runtime, stored)
     end = max(start, len(stored) - max(least_tail, config.compaction_protect_last_n))
     used = _cost(stored[end:])
     while end > start and used + _cost(stored[end - 1 : end]) <= tail_tokens:
@@ -453,8 +447,9 @@ def _inside_group(stored: Sequence[sessions.Message], at: int) -> bool:
     return at < len(stored) and stored[at].role == "tool"
 
 
-def _head(stored: Sequence[sessions.Message], config: HistoryCompressionConfig) -> int:
+def _head(runtime: Runtime, stored: Sequence[sessions.Message]) -> int:
     """Return where the protected beginning ends."""
+    config = runtime.config.cognition.history_compression
     at = min(config.compaction_protect_first_n, len(stored))
     while _inside_group(stored, at):
         at += 1
@@ -471,13 +466,10 @@ def prune(
     runtime: Runtime, session: sessions.Session, *, protect: int = 0, least: int = 1
 ) -> sessions.Compaction | None:
     """Clear old tool results, if there are so many: all but the newest, and no protected ones."""
-    config = runtime.config.cognition.history_compression
-    stored = session.messages
+    stored, head = session.messages, _head(runtime, session.messages)
     results = [message for message in stored if message.role == "tool"]
-    head = _head(stored, config)
     ends = (*stored[:head], *stored[max(head, len(stored) - protect) :])
-    newest = results[max(0, len(results) - KEPT_TOOL_RESULTS) :]
-    kept = {message.id for message in (*ends, *newest)} | _covered(session, "prune")
+    kept = {one.id for one in (*ends, *results[-KEPT["tool"] :])} | _covered(session, "prune")
     # a note would be no shorter than what is short
     long = (one for one in results if len(one.text) > transcript.NOTE_CHARS)
     old = [one for one in long if one.id not in kept]
@@ -486,14 +478,8 @@ def prune(
 
 def cut_long(runtime: Runtime, session: sessions.Session) -> sessions.Compaction | None:
     """Cut very long messages outside the recent ones."""
-    config = runtime.config.cognition.history_compression
-    limits = (MESSAGE_TOKENS, TOOL_RESULT_TOKENS)
-    keep_counts = {"user": KEPT_A_ROLE, "assistant": KEPT_A_ROLE, "tool": KEPT_TOOL_RESULTS}
-    head = _head(session.messages, config)
-    end = min(
-        _position_of_nth_last(session.messages, role, keep_counts[role]) for role in keep_counts
-    )
-    cut_ids = _covered(session, "cut")
+    limits, cut_ids = (MESSAGE_TOKENS, TOOL_RESULT_TOKENS), _covered(session, "cut")
+    head, end = _head(runtime, session.messages), _recent(session.messages, *KEPT)
     long = [
         message
         for message in session.messages[head:end]
@@ -509,25 +495,26 @@ def leave_out(runtime: Runtime, session: sessions.Session) -> sessions.Compactio
     The lines that say most stand for it, as in any summary. Half of what is allowed stays, so that
     the beginning of the prompt does not move at every turn.
     """
-    config = runtime.config.cognition.history_compression
     stored = session.messages
     if len(transcript.shown(session)) <= MOST_MESSAGES:
         return None
-    recent = min(_position_of_nth_last(stored, role, KEPT_A_ROLE) for role in ("user", "assistant"))
-    bounds = boundaries(stored, config, 0, max(MOST_MESSAGES // 2, len(stored) - recent))
+    least = max(MOST_MESSAGES // 2, len(stored) - _recent(stored, "user", "assistant"))
+    bounds = boundaries(runtime, stored, 0, least)
     if bounds is None:
         return None
-    budget = int(_cost(stored[slice(*bounds)]) * config.compaction_target_ratio)
+    share = runtime.config.cognition.history_compression.compaction_target_ratio
+    budget = int(_cost(stored[slice(*bounds)]) * share)
     summary_input = _summary_input(runtime, session, bounds, max(LEAST_SUMMARY_TOKENS, budget))
     text, extra = excerpt_text(runtime, summary_input)
     ends = (stored[bounds[0]], stored[bounds[1] - 1])
     return _record(runtime, "summary", ends, summary=text, extra=extra)
 
 
-def _position_of_nth_last(stored: Sequence[sessions.Message], role: str, count: int) -> int:
-    """Return the position of the first of the last `count` messages of a role."""
-    positions = [n for n, message in enumerate(stored) if message.role == role]
-    return positions[max(0, len(positions) - count)] if positions and count else len(stored)
+def _recent(stored: Sequence[sessions.Message], *roles: str) -> int:
+    """Return where the newest messages of some roles begin, which are never cut."""
+    places = [[n for n, one in enumerate(stored) if one.role == role] for role in roles]
+    ends = zip(roles, places, strict=True)
+    return min((there[-KEPT[role] :][0] for role, there in ends if there), default=len(stored))
 
 
 def _record(
@@ -589,10 +576,10 @@ def _is_worth_it(runtime: Runtime, session: sessions.Session, size: ContextSize)
 
     Where its protected ends alone are too long, each turn would have it summarised again.
     """
-    earlier, config = transcript.standing(session), runtime.config.cognition.history_compression
+    earlier = transcript.standing(session)
     if not size.long or earlier is None:
         return size.long
-    bounds = boundaries(session.messages, config, size.room // 2)
+    bounds = boundaries(runtime, session.messages, size.room // 2)
     return (
         bounds is not None
         and _cost(_summary_input(runtime, session, bounds, 0).new) >= size.room // 2

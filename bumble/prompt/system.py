@@ -324,11 +324,3 @@ def _heads(line: str) -> bool:
     """Whether a line only says what comes below it."""
     text = line.strip()
     return not text or text.startswith("#") or text.endswith(":") or bool(_OPENING.fullmatch(text))
-
-
-def with_preamble(blocks: Sequence[Block], message: str) -> str:
-    """Put the preamble before what was said."""
-    if not blocks:
-        return message
-    text = "\n".join(block.text for block in blocks)
-    return prompts.load("preamble").fill(blocks=text, message=message)

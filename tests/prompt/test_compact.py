@@ -230,7 +230,7 @@ def test_what_was_cut_or_cleared_can_be_read_whole(newborn: Entity) -> None:
         *[said(5 + n, "yes", "user" if n % 2 else "assistant") for n in range(20)],
     ]
     runtime = small(newborn)
-    assert compact.KEPT_TOOL_RESULTS == 2
+    assert compact.KEPT["tool"] == 2
     extra = [
         message
         for n in range(2)
