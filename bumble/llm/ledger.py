@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -165,14 +164,12 @@ class Recorded(Wrapper):
             detail=self._detail,
         )
         self.entries.append(entry)
-        if self._path is not None:
+        with contextlib.suppress(OSError, UnsafePathError):
             # A full disk must not cost the answer that this line is about.
-            with contextlib.suppress(OSError, UnsafePathError):
+            if self._path is not None:
                 append(self._path, entry)
-        if self._prompts is not None and completion is not None:
-            with contextlib.suppress(OSError, UnsafePathError):
+            if self._prompts is not None and completion is not None:
                 shown = [{"role": one.role, "content": one.content} for one in request.messages]
-                asked = {name: getattr(request, name) for name in ("schema", "temperature", "seed")}
                 append_line(
                     self._prompts,
                     {
@@ -180,7 +177,9 @@ class Recorded(Wrapper):
                         "purpose": entry.purpose,
                         "model": entry.model,
                         "messages": shown,
-                        **asked,
+                        "schema": request.schema,
+                        "temperature": request.temperature,
+                        "seed": request.seed,
                         "answer": completion.text,
                         "finish_reason": completion.finish_reason,
                     },
@@ -230,20 +229,11 @@ def read_newest(path: Path) -> Iterator[LedgerEntry]:
 def token_ratio(path: Path, model: str) -> float:
     """Return what a model's own counts of its prompts are to our estimates.
 
-    The median of its newest chats; 1 as long as there are too few. A turn asks for it several
-    times: the ledger is read again only once it has changed.
+    The median of its newest chats; 1 as long as there are too few.
     """
-    with contextlib.suppress(*_NOT_THERE):
-        status = path.stat()
-        return _ratio(path, plain_name(model), status.st_size, status.st_mtime_ns)
-    return 1.0
-
-
-@lru_cache(maxsize=8)
-def _ratio(path: Path, model: str, _size: int, _changed_ns: int) -> float:
     ratios: list[float] = []
     for entry in read_newest(path):
-        if entry.model != model or entry.purpose != CHAT:
+        if entry.model != plain_name(model) or entry.purpose != CHAT:
             continue
         counted, estimated = entry.prompt_tokens or 0, entry.estimated_tokens or 0
         if estimated >= LEAST_TOKENS and counted >= LOWEST_RATIO * estimated:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from string import Template
 from typing import Any
 
 import pytest
@@ -90,9 +91,10 @@ def test_a_block_that_is_cut_ends_with_no_heading_that_has_nothing_below(
     assert (cut.text.split("\n")[:-1] if cut else []) == lines
 
 
-@pytest.mark.parametrize("name", ["system", "preamble"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in prompts.FOLDER.glob("*.md")))
 def test_every_prompt_names_its_slots(name: str) -> None:
     loaded = prompts.load(name)
+    assert {*Template(loaded.text).get_identifiers()} == {*loaded.slots}
     with pytest.raises(ValueError, match="takes"):
         loaded.fill(unknown="x")
     filled = loaded.fill(**{slot: f"<{slot}>" for slot in loaded.slots})
