@@ -73,8 +73,8 @@ class EmbeddedModel:
             None if cache_dir is None else prefix_cache.PrefixFolder(cache_dir, cache_limit_bytes)
         )
         self._engine: engine.Engine | None = None
-        self._family: str | None = None  # that of the conversation below
-        self._resident: str | None = None  # the conversation whose prefix the engine holds
+        # family and name of the conversation whose prefix the engine holds
+        self._resident: tuple[str, str] | None = None
         self._is_saved = True  # whether the file has all of it
 
     @cached_property
@@ -132,7 +132,7 @@ class EmbeddedModel:
             for piece in pieces:
                 if stop.is_set():
                     return
-                loaded.post("/completion", {"prompt": piece, "n_predict": 0, "cache_prompt": True})
+                loaded.ask("/completion", {"prompt": piece, "n_predict": 0, "cache_prompt": True})
         except StatusError:
             return  # a template that does not take these messages, or too many: nothing is gained
         except (OSError, ValueError) as problem:
@@ -234,36 +234,28 @@ class EmbeddedModel:
             raise self._damaged() from problem
         return self._engine
 
-    def _key(self, cache_id: str) -> str:
-        return prefix_cache.key(
-            self._sha256,
-            engine.VERSION,
-            engine.CACHE_TYPE,
-            str(self.context_tokens),
-            cache_id,
-        )
+    def _key(self, name: str) -> str:
+        own = (self._sha256, engine.VERSION, engine.CACHE_TYPE, str(self.context_tokens))
+        return prefix_cache.key(*own, name)
 
     def _take_up(self, loaded: engine.Engine, request: Request) -> None:
         """Make the engine hold this conversation's prefix; put away the one it held."""
-        cache_id = request.cache_id
-        if cache_id == self._resident and cache_id is not None:
-            self._family, self._is_saved = request.cache_family or self._family, False
+        family = self._key(request.cache_family or "")
+        own = None if request.cache_id is None else (family, self._key(request.cache_id))
+        if own is not None and own == self._resident:
+            self._is_saved = False
             return
-        self._save(loaded)  # under its own family, not the one of this request
-        self._resident, self._family, self._is_saved = cache_id, request.cache_family, False
-        if self._folder is None or cache_id is None:
+        self._save(loaded)
+        self._resident, self._is_saved = own, False
+        if self._folder is None or own is None:
             return
-        key = self._key(cache_id)
-        filename = self._folder.find(key)
-        if filename is None and self._family is not None:
-            key = self._folder.pointed(self._key(self._family)) or key
-            filename = self._folder.find(key)
+        filename = self._folder.find(*own)
         if filename is None:
             return
         try:
-            loaded.post("/slots/0?action=restore", {"filename": filename})
+            loaded.ask("/slots/0?action=restore", {"filename": filename})
         except StatusError:
-            self._folder.drop(key)  # it evaluates from the beginning, which is only slower
+            self._folder.drop(filename)  # it evaluates from the beginning, which is only slower
         except (OSError, ValueError) as problem:
             raise self._broken(problem) from problem
 
@@ -273,15 +265,12 @@ class EmbeddedModel:
 
         def write(filename: str) -> bool:
             try:
-                loaded.post("/slots/0?action=save", {"filename": filename})
+                loaded.ask("/slots/0?action=save", {"filename": filename})
             except (StatusError, OSError, ValueError):
                 return False
             return True
 
-        key = self._key(self._resident)
-        self._is_saved = self._folder.save(key, write)
-        if self._is_saved and self._family is not None:
-            self._folder.point(self._key(self._family), key)
+        self._is_saved = self._folder.save(*self._resident, write)
 
     def _shared_prompt(self, loaded: engine.Engine, request: Request) -> str:
         """Render what comes before the text of the next message, whatever that says."""
@@ -302,7 +291,7 @@ class EmbeddedModel:
         prompt can't be broken off at once; between two batches it can.
         """
         body = {"content": prompt, "add_special": True, "parse_special": True}
-        tokens = list(loaded.post("/tokenize", body)["tokens"])
+        tokens = list(loaded.ask("/tokenize", body)["tokens"])
         for end in range(engine.BATCH_TOKENS, len(tokens), engine.BATCH_TOKENS):
             yield tokens[:end]
         yield prompt
@@ -314,7 +303,7 @@ class EmbeddedModel:
             "messages": self._messages(messages),
             "chat_template_kwargs": {"enable_thinking": request.thinking},
         }
-        return str(loaded.post("/apply-template", body)["prompt"])
+        return str(loaded.ask("/apply-template", body)["prompt"])
 
     def _broken(self, problem: Exception) -> ModelUnreachableError:
         return ModelUnreachableError(

@@ -15,7 +15,7 @@ import secrets
 import sys
 import time
 from collections.abc import Generator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -99,26 +99,23 @@ class Engine:
         self._host, self._port = address.hostname or "127.0.0.1", address.port
         # The server says it is ready just before its loop begins, and one that is closed in
         # between never ends (nor does this process: it waits in C). This goes through the loop.
-        self.get("/slots")
+        self.ask("/slots")
 
-    def get(self, path: str, *, timeout_seconds: float | None = None) -> Any:
-        """Ask the listener for something.
+    def ask(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        timeout_seconds: float | None = None,
+    ) -> Any:
+        """Ask the listener for something, and wait for all of it; interrupting it stops the work.
 
         Raises:
             StatusError: If it refuses.
             OSError: If it does not answer in time.
         """
         with closing(self._connect(timeout_seconds)) as connection:
-            return json.loads(self._send(connection, "GET", path, None).read())
-
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send a request and wait for the whole answer; interrupting it stops the work.
-
-        Raises:
-            StatusError: If the engine refuses.
-        """
-        with closing(self._connect(None)) as connection:
-            return json.loads(self._send(connection, "POST", path, body).read())
+            return json.loads(self._send(connection, path, body).read())
 
     def stream(
         self, path: str, body: Mapping[str, Any], *, until: float | None = None
@@ -135,21 +132,18 @@ class Engine:
             TimeoutError: If the time for all of it is over.
         """
         with closing(self._connect(_left(until))) as connection:
-            response = self._send(connection, "POST", path, body)
+            response = self._send(connection, path, body)
             while line := _line(connection, response, until):
                 yield line
 
-    def wait_idle(self, timeout_seconds: float) -> bool:
-        """Wait until nothing is evaluated any more, at most so long; say whether that is so."""
-        for _ in range(max(1, round(timeout_seconds / _POLL_SECONDS))):
-            try:
-                slots = self.get("/slots", timeout_seconds=timeout_seconds)
-            except OSError:
-                return False
-            if not any(slot["is_processing"] for slot in slots):
-                return True
-            time.sleep(_POLL_SECONDS)
-        return False
+    def wait_idle(self, timeout_seconds: float) -> None:
+        """Wait until nothing is evaluated any more, at most so long."""
+        with suppress(OSError):
+            for _ in range(max(1, round(timeout_seconds / _POLL_SECONDS))):
+                slots = self.ask("/slots", timeout_seconds=timeout_seconds)
+                if not any(slot["is_processing"] for slot in slots):
+                    return
+                time.sleep(_POLL_SECONDS)
 
     def close(self) -> None:
         """Let go of the weights."""
@@ -161,12 +155,12 @@ class Engine:
     def _send(
         self,
         connection: http.client.HTTPConnection,
-        method: str,
         path: str,
         body: Mapping[str, Any] | None,
     ) -> http.client.HTTPResponse:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-        connection.request(method, path, None if body is None else encode(body), headers)
+        method, data = ("GET", None) if body is None else ("POST", encode(body))
+        connection.request(method, path, data, headers)
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
             raise failure(json.loads(response.read() or b"{}"), response.status)

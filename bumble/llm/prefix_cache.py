@@ -1,6 +1,6 @@
 """The prompt cache: evaluated prefixes (KV) kept on disk between processes, and evicted.
 
-A file holds what the engine wrote, followed by a seal: a checksum and the key it was written for. A
+A file holds what the engine wrote, followed by a seal: a checksum and what it was written for. A
 file whose seal does not fit is discarded. Files hold conversations: they are 0600 in a 0700 folder.
 Knows nothing of how the engine reads or writes them.
 """
@@ -18,9 +18,9 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from bumble.files.disk import make_folder, write_synced
+from bumble.files.disk import make_folder
 
-_MAGIC = b"bumble-prefix-1\n"
+_MAGIC = b"bumble-prefix-2\n"
 _SEAL_BYTES = len(_MAGIC) + 32 + 4
 _CHUNK_BYTES = 1 << 20
 _STALE_SECONDS = 3600  # a half-written file older than this belongs to no living process
@@ -41,26 +41,27 @@ class PrefixFolder(Struct, frozen=True):
         make_folder(self.folder)
         self.folder.chmod(0o700)
 
-    def find(self, key: str) -> str | None:
-        """Name the file of a key, if there is a whole one; mark it as used. Drops a broken one."""
-        path = self.folder / f"{key}.kv"
-        try:
-            fits = _is_sealed(path, key)
-        except OSError:
-            return None
-        if not fits:
-            self.drop(key)
-            return None
-        with contextlib.suppress(OSError):
-            os.utime(path)
-        return path.name
+    def find(self, family: str, name: str) -> str | None:
+        """Name the file of a conversation, else the newest of its family, and mark it as used.
 
-    def drop(self, key: str) -> None:
-        """Discard the file of a key, if there is one."""
-        with contextlib.suppress(OSError):
-            (self.folder / f"{key}.kv").unlink()
+        One that is not whole is dropped.
+        """
+        with contextlib.suppress(OSError):  # of a file that is gone meanwhile
+            alike = sorted(self.folder.glob(f"{family}-*.kv"), key=lambda one: one.stat().st_mtime)
+            own = [path for path in alike if path.stem == f"{family}-{name}"]
+            for path in (*own, *alike[-1:]):
+                if _is_sealed(path):
+                    os.utime(path)
+                    return path.name
+                path.unlink(missing_ok=True)
+        return None
 
-    def save(self, key: str, write: Callable[[str], bool]) -> bool:
+    def drop(self, filename: str) -> None:
+        """Discard a file, if it is there."""
+        with contextlib.suppress(OSError):
+            (self.folder / filename).unlink()
+
+    def save(self, family: str, name: str, write: Callable[[str], bool]) -> bool:
         """Keep what `write` puts into the file whose name it gets, in place of what was there.
 
         Another process sees the old file or the new one, never a part.
@@ -68,38 +69,24 @@ class PrefixFolder(Struct, frozen=True):
         Returns:
             Whether it is kept: not when the disk is full or the file is larger than the limit.
         """
-        part = self.folder / f"{key}.{secrets.token_hex(4)}.part"
+        path = self.folder / f"{family}-{name}.kv"
+        part = path.with_suffix(f".{secrets.token_hex(4)}.part")
         try:
             # Made here first, so that the engine's file is never readable by others.
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             if not write(part.name) or part.stat().st_size + _SEAL_BYTES > self.limit_bytes:
                 return False
             with part.open("r+b") as file:
-                seal = _seal(file, key, part.stat().st_size)
+                seal = _seal(file, path.stem, part.stat().st_size)
                 file.seek(0, os.SEEK_END)
                 file.write(seal)
-            part.replace(self.folder / f"{key}.kv")
+            part.replace(path)
         except OSError:
             return False
         finally:
             part.unlink(missing_ok=True)
         self.evict()
         return True
-
-    def point(self, name: str, key: str) -> None:
-        """Remember which key was last saved under a name that several share."""
-        part = self.folder / f"{name}.{secrets.token_hex(4)}.part"
-        with contextlib.suppress(OSError):
-            write_synced(part, key.encode(), mode=0o600)
-            part.replace(self.folder / f"{name}.last")
-
-    def pointed(self, name: str) -> str | None:
-        """Return the key that was last saved under a name."""
-        try:
-            token = (self.folder / f"{name}.last").read_text(encoding="ascii", errors="replace")
-        except OSError:
-            return None
-        return token if len(token) == 64 and token.isalnum() else None
 
     def evict(self) -> None:
         """Delete the least recently used files until the rest fits, and parts left by a crash."""
@@ -115,8 +102,8 @@ class PrefixFolder(Struct, frozen=True):
             if path.suffix == ".part":
                 doomed = newest - used_at > _STALE_SECONDS
             else:
-                total += size if path.suffix == ".kv" else 0
-                doomed = path.suffix == ".kv" and total > self.limit_bytes
+                total += size
+                doomed = total > self.limit_bytes
             if doomed:
                 with contextlib.suppress(OSError):
                     path.unlink()
@@ -127,22 +114,22 @@ def key(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _is_sealed(path: Path, key: str) -> bool:
+def _is_sealed(path: Path) -> bool:
     # One open file throughout: another process may put a new one in its place meanwhile.
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size - _SEAL_BYTES
         if size <= 0:
             return False
-        expected = _seal(file, key, size)
+        expected = _seal(file, path.stem, size)
         file.seek(size)
         return file.read() == expected
 
 
-def _seal(file: BinaryIO, key: str, size: int) -> bytes:
+def _seal(file: BinaryIO, name: str, size: int) -> bytes:
     """Compute the seal over the first `size` bytes of a file."""
     checksum = 0  # against truncation and bad disks; an enemy who can write here is the user
     file.seek(0)
     while size > 0 and (chunk := file.read(min(_CHUNK_BYTES, size))):
         checksum = zlib.crc32(chunk, checksum)
         size -= len(chunk)
-    return _MAGIC + bytes.fromhex(key) + checksum.to_bytes(4, "big")
+    return _MAGIC + hashlib.sha256(name.encode()).digest() + checksum.to_bytes(4, "big")

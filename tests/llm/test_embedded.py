@@ -226,7 +226,8 @@ def test_a_prefix_the_engine_cannot_read_is_discarded(connect: Open, cache: Path
         (cache / filename).write_bytes(b"sealed, but no prefix of any engine" * 100)
         return True
 
-    PrefixFolder(cache, 1 << 30).save(file.stem, write)
+    family, _, name = file.stem.partition("-")
+    PrefixFolder(cache, 1 << 30).save(family, name, write)
     assert cached(connect(), ask()) == 0
 
 

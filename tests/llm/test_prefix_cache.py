@@ -12,6 +12,7 @@ from bumble.llm import prefix_cache
 from bumble.llm.prefix_cache import PrefixFolder
 
 KEY = prefix_cache.key("weights", "engine", "q8_0", "4096", "session-1")
+HERS = "ada"  # a family
 
 
 @pytest.fixture
@@ -34,16 +35,25 @@ def names(folder: PrefixFolder) -> set[str]:
 
 
 def test_what_is_saved_is_found(folder: PrefixFolder) -> None:
-    assert folder.find(KEY) is None
-    assert folder.save(KEY, writing(folder, b"tokens"))
-    assert folder.find(KEY) == f"{KEY}.kv"
-    assert (folder.folder / f"{KEY}.kv").read_bytes().startswith(b"tokens")
+    assert folder.find(HERS, KEY) is None
+    assert folder.save(HERS, KEY, writing(folder, b"tokens"))
+    assert folder.find(HERS, KEY) == f"{HERS}-{KEY}.kv"
+    assert (folder.folder / f"{HERS}-{KEY}.kv").read_bytes().startswith(b"tokens")
+
+
+def test_a_new_conversation_begins_with_the_last_of_its_family(folder: PrefixFolder) -> None:
+    for family, name, at in ((HERS, "a", 1), (HERS, "b", 3), (HERS, "c", 2), ("bea", "d", 4)):
+        folder.save(family, name, writing(folder, b"tokens"))
+        os.utime(folder.folder / f"{family}-{name}.kv", (at, at))
+    assert folder.find(HERS, KEY) == "ada-b.kv"
+    assert folder.find(HERS, "a") == "ada-a.kv"
+    assert folder.find("cleo", KEY) is None
 
 
 def test_files_and_folder_are_for_their_owner_alone(folder: PrefixFolder) -> None:
-    folder.save(KEY, writing(folder, b"tokens"))
+    folder.save(HERS, KEY, writing(folder, b"tokens"))
     assert stat.S_IMODE(folder.folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder.folder / f"{KEY}.kv").stat().st_mode) == 0o600
+    assert stat.S_IMODE((folder.folder / f"{HERS}-{KEY}.kv").stat().st_mode) == 0o600
 
 
 def truncate(data: bytes) -> bytes:
@@ -62,21 +72,21 @@ def empty(_: bytes) -> bytes:
 def test_a_damaged_file_is_discarded(
     folder: PrefixFolder, damage: Callable[[bytes], bytes]
 ) -> None:
-    folder.save(KEY, writing(folder, b"tokens"))
-    path = folder.folder / f"{KEY}.kv"
+    folder.save(HERS, KEY, writing(folder, b"tokens"))
+    path = folder.folder / f"{HERS}-{KEY}.kv"
     path.write_bytes(damage(path.read_bytes()))
-    assert folder.find(KEY) is None
+    assert folder.find(HERS, KEY) is None
     assert not path.exists()
 
 
 def test_the_least_recently_used_is_evicted(folder: PrefixFolder) -> None:
     keys = [prefix_cache.key(str(number)) for number in range(3)]
     for used_at, key in zip((1000, 2000, 3000), keys, strict=True):
-        folder.save(key, writing(folder, b"x" * 3000))
-        os.utime(folder.folder / f"{key}.kv", (used_at, used_at))
-    folder.find(keys[0])
-    folder.save(KEY, writing(folder, b"x" * 3000))
-    assert names(folder) == {f"{key}.kv" for key in (keys[0], keys[2], KEY)}
+        folder.save(HERS, key, writing(folder, b"x" * 3000))
+        os.utime(folder.folder / f"{HERS}-{key}.kv", (used_at, used_at))
+    folder.find(HERS, keys[0])
+    folder.save(HERS, KEY, writing(folder, b"x" * 3000))
+    assert names(folder) == {f"{HERS}-{key}.kv" for key in (keys[0], keys[2], KEY)}
 
 
 def test_many_writers_never_leave_a_broken_file(folder: PrefixFolder) -> None:
@@ -84,13 +94,13 @@ def test_many_writers_never_leave_a_broken_file(folder: PrefixFolder) -> None:
 
     def work(number: int) -> None:
         for _ in range(20):
-            folder.save(KEY, writing(folder, bytes([number]) * 2000))
-            found.append(folder.find(KEY))
+            folder.save(HERS, KEY, writing(folder, bytes([number]) * 2000))
+            found.append(folder.find(HERS, KEY))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [f"{KEY}.kv"] * 80
-    assert names(folder) == {f"{KEY}.kv"}
+    assert found == [f"{HERS}-{KEY}.kv"] * 80
+    assert names(folder) == {f"{HERS}-{KEY}.kv"}

@@ -96,7 +96,7 @@ def forget(written: Callable[[Family], Path]) -> Iterator[Callable[[], None]]:
     body = {"prompt": "a", "n_predict": 1, "grammar": engine.grammar({"type": "null"})}
 
     def forget() -> None:
-        stays.post("/completion", body)
+        stays.ask("/completion", body)
 
     yield forget
     stays.close()
@@ -211,7 +211,7 @@ def test_no_message_is_a_turn_of_its_own(connect: Open, family: Family) -> None:
     special = gguf.head(model._path).control_tokens
 
     def ids(text: str) -> list[int]:
-        return list(loaded.post("/tokenize", {"content": text, "parse_special": True})["tokens"])
+        return list(loaded.ask("/tokenize", {"content": text, "parse_special": True})["tokens"])
 
     controls = {ids(token)[-1] for token in special}
     assert len(controls) == len(special)

@@ -215,4 +215,4 @@ def _weights(family: Family) -> list[tuple[str, Any]]:
 def count_tokens(model: EmbeddedModel, text: str) -> int:
     """Count the tokens of a text as the weights do, without those of a chat template."""
     body = {"content": text, "add_special": False, "parse_special": False}
-    return len(model._loaded().post("/tokenize", body)["tokens"])
+    return len(model._loaded().ask("/tokenize", body)["tokens"])
