@@ -59,10 +59,7 @@ def rarity_of(
 ) -> NDArray[np.float64]:
     """Say how rare pieces of the vocabulary are among so many texts. Same shape, each > 0."""
     frequency = np.array([counts.get(piece, 0) for piece in pieces.tolist()], np.float64)
-    rarity: NDArray[np.float64] = np.log1p(
-        (np.maximum(texts - frequency, 0) + 0.5) / (frequency + 0.5)
-    )
-    return rarity
+    return np.log1p((np.maximum(texts - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
 def distinct(pieces: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], Numbers]:
@@ -207,10 +204,9 @@ def with_before(matched: Floats, lengths: Numbers, each: Units, shares: Sequence
 
 def reach(own: Numbers, other: Numbers) -> NDArray[np.float64]:
     """Return how much the terms around a chunk may say about it, in [0, 1]: less for long ones."""
-    scale: NDArray[np.float64] = np.minimum(1, OWN_TERMS / np.maximum(own, 1)) * np.minimum(
+    return np.minimum(1, OWN_TERMS / np.maximum(own, 1)) * np.minimum(
         1, TERMS_BEFORE / np.maximum(other, 1)
     )
-    return scale
 
 
 def surroundings(scores: Floats, each: Units) -> Floats:
@@ -229,8 +225,7 @@ def surroundings(scores: Floats, each: Units) -> Floats:
     count = present.sum(axis=0)
     means = np.where(present, top, 0).sum(axis=0) / np.maximum(count, 1)
     usual = median(means[count > 0]) if count.any() else 0.0
-    typical: Floats = np.where(count > 0, means, usual)[each.of].astype(np.float32)
-    return typical
+    return np.where(count > 0, means, usual)[each.of].astype(np.float32)
 
 
 def median(values: Floats | NDArray[np.float64]) -> float:

@@ -93,8 +93,7 @@ def similarity(cosine: Floats, unrelated_cosine: float) -> Floats:
     """
     if not -1 <= unrelated_cosine < 1:
         raise ValueError(f"mean cosine of unrelated texts not in [-1, 1): {unrelated_cosine}")
-    scaled: Floats = (cosine - unrelated_cosine) / (1 - unrelated_cosine)
-    return scaled
+    return (cosine - unrelated_cosine) / (1 - unrelated_cosine)
 
 
 def unrelated_sentences() -> list[str]:

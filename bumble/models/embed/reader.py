@@ -179,8 +179,7 @@ class HeadReader:
         mixed = (attention @ v).transpose(1, 0, 2).reshape(tokens, width)
         h = h + self._dense(f"{name}o", mixed)
         inner = _gelu(self._dense(f"{name}f1", self._normed(f"{name}n2", h)))
-        wider: Floats = h + self._dense(f"{name}f2", inner)
-        return wider
+        return h + self._dense(f"{name}f2", inner)
 
     def _dense(self, name: str, x: Floats) -> Floats:
         out: Floats = x @ self._weights[f"{name}.w"] + self._weights[f"{name}.b"]
@@ -210,8 +209,7 @@ def grams(text: str) -> Floats:
             piece = padded[start : start + size].encode("utf-8", "replace")
             counts[int.from_bytes(hashlib.blake2s(piece, digest_size=4).digest()) % GRAMS] += 1
     rooted = np.sqrt(counts)
-    scaled: Floats = rooted * np.float32(8 / max(float(np.linalg.norm(rooted)), 1e-6))
-    return scaled
+    return rooted * np.float32(8 / max(float(np.linalg.norm(rooted)), 1e-6))
 
 
 def over(embedder: Any) -> HeadReader | None:
