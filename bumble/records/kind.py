@@ -197,7 +197,7 @@ class Record(Struct, frozen=True, kw_only=True):
             unite(self.rests_on, self.provenance.sources),
             tuple(filter(None, self.concerned)),
             self.when,
-            1 if isinstance(document, markdown.YamlDocument) else line,
+            line if document.lines_above else 1,
             document=document,
             sources_key=self.FOUND,
             times={key: at for key, at in times.items() if at and key in document.meta},
@@ -336,10 +336,8 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
 
     def parse(self, source: str, stem: str = "") -> R:
         """Read a record from the text of its file; `source.text` gives the same bytes back."""
-        is_yaml = self.suffix == ".yaml"
-        return self.of(
-            markdown.YamlDocument.of(source) if is_yaml else markdown.parse(source), stem
-        )
+        read = markdown.of_yaml if self.suffix == ".yaml" else markdown.parse
+        return self.of(read(source), stem)
 
     def of(self, document: markdown.Document, stem: str) -> R:
         """Read a record from its document, and the stem of its file."""
@@ -363,7 +361,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         meta = base.filled({key: fields.written(value) for key, value in values.items()})
         meta |= (provenance or base.BY_HAND).meta()
         if self.suffix == ".yaml":
-            return self.of(markdown.YamlDocument.of(yaml_edit.dump(meta)), record_id)
+            return self.of(markdown.of_yaml(yaml_edit.dump(meta)), record_id)
         made = self.of(markdown.render(meta, body), record_id)
         told = made.filed_as
         return structs.replace(made, stem=base.file_stem(told, record_id)) if told else made

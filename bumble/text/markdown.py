@@ -19,6 +19,7 @@ from bumble.text import yaml_edit
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+LEVEL = 2  # of the headings of sections
 MAX_BYTES = 4_000_000  # a note that is larger is no note; reading it would take minutes
 FENCE = "---"
 BREAK = "---"  # between two parts of a text, whatever its language
@@ -53,6 +54,7 @@ class Document(Struct, frozen=True, dict=True):
     meta_start: int  # where the YAML between the fences starts; 0 without front matter
     meta_end: int  # where it ends
     body_start: int
+    lines_above: int = 1  # of the YAML: the fence; none in a file that is YAML alone
 
     @property
     def text(self) -> str:
@@ -69,7 +71,7 @@ class Document(Struct, frozen=True, dict=True):
         try:
             return yaml_edit.parse_mapping(self.source[self.meta_start : self.meta_end])
         except yaml_edit.SourceError as error:
-            line = None if error.line is None else error.line + 1  # the fence stands above
+            line = None if error.line is None else error.line + self.lines_above
             raise yaml_edit.SourceError(error.problem, line) from error
 
     @property
@@ -89,29 +91,31 @@ class Document(Struct, frozen=True, dict=True):
         at = meta.find(BESIDE)
         if at < 0:
             return 0
-        fences = 0 if meta[:at].strip() else 2
-        return len(lines(meta[at:])) + fences
+        return len(lines(meta[at:])) + (0 if meta[:at].strip() else 2)  # fences
 
     def line_of(self, key: str) -> int | None:
         """Return the line of the file on which a key of the front matter stands."""
         meta = self.source[self.meta_start : self.meta_end]
         line = yaml_edit.line_of(meta.partition(BESIDE)[0], (key,))
-        return None if line is None else line + 1
+        return None if line is None else line + self.lines_above
 
     def with_meta(self, *keys: str, value: Any) -> Document:
         """Return the document with one value of its front matter changed or added."""
-        if not self.meta_start:
+        if not self.meta_start and self.lines_above:
             newline, mark = newline_of(self.source), self.source[: self.body_start]
             block = yaml_edit.set_value("", keys, value).replace("\n", newline)
             head = f"{mark}{FENCE}{newline}{block}{FENCE}{newline}"
             return parse(f"{head}{newline}{self.source[self.body_start :]}")
         edited = yaml_edit.set_value(self.source[self.meta_start : self.meta_end], keys, value)
-        return parse(self.source[: self.meta_start] + edited + self.source[self.meta_end :])
+        return self._with_yaml(edited)
 
     def without_meta(self, *keys: str) -> Document:
         """Return the document without a key of its front matter."""
-        edited = yaml_edit.remove(self.source[self.meta_start : self.meta_end], keys)
-        return parse(self.source[: self.meta_start] + edited + self.source[self.meta_end :])
+        return self._with_yaml(yaml_edit.remove(self.source[self.meta_start : self.meta_end], keys))
+
+    def _with_yaml(self, edited: str) -> Document:
+        text = self.source[: self.meta_start] + edited + self.source[self.meta_end :]
+        return parse(text) if self.lines_above else of_yaml(text)
 
     def with_body(self, body: str) -> Document:
         """Return the document with another body; blank lines around it, and the same body, stay."""
@@ -189,7 +193,7 @@ def render(meta: Mapping[str, Any], body: str) -> Document:
 
 
 class Section(Struct, frozen=True):
-    """A heading of some level and what stands under it, up to the next heading of that level."""
+    """A heading of `##` and what stands under it, up to the next heading of that level."""
 
     title: str  # as written, without marks of the heading
     line: int  # of the heading, from 1, in the text that was split
@@ -218,34 +222,29 @@ def _block_parser() -> MarkdownIt:
     return parser
 
 
-def sections(text: str, level: int = 2) -> tuple[str, tuple[Section, ...]]:
-    """Split a text at its headings of one level; headings in code, quotes and lists do not count.
+def sections(text: str) -> tuple[str, tuple[Section, ...]]:
+    """Split a text at its headings of `##`; headings in code, quotes and lists do not count.
 
     Returns:
         What stands before the first such heading, and the sections; joined, their sources give the
         text back byte for byte.
     """
     all_lines = lines(text)
-    marks = [heading for heading in headings(text) if heading.level <= level]
+    marks = [heading for heading in headings(text) if heading.level <= LEVEL]
     preamble = "".join(all_lines[: marks[0].start] if marks else all_lines)
     found: list[Section] = []
     for n, mark in enumerate(marks):
         end = marks[n + 1].start if n + 1 < len(marks) else len(all_lines)
         source = "".join(all_lines[mark.start : end])
-        if mark.level < level:
-            preamble, found = _attach(preamble, found, source)
-        else:
+        if mark.level == LEVEL:
             heading = "".join(all_lines[mark.start : mark.end])
             found.append(Section(mark.title, mark.start + 1, source, heading))
+        elif found:  # what stands under a heading above is the last one's tail
+            last = found.pop()
+            found.append(replace(last, source=last.source + source, tail=last.tail + source))
+        else:
+            preamble += source
     return preamble, tuple(found)
-
-
-def _attach(preamble: str, found: list[Section], more: str) -> tuple[str, list[Section]]:
-    if not found:
-        return preamble + more, found
-    last = found[-1]
-    longer = replace(last, source=last.source + more, tail=last.tail + more)
-    return preamble, [*found[:-1], longer]
 
 
 class Heading(Struct, frozen=True):
@@ -302,64 +301,31 @@ def _is_unsure(line: str, above: str) -> bool:
     return UNSURE.match(line) is not None and not ONE_LINE_COMMENT.fullmatch(line)
 
 
-def contained(text: str, level: int = 2) -> str:
-    """Return a text that can stand under a heading of `level` and stay in its own section.
+def contained(text: str) -> str:
+    """Return a text that can stand under a `##` heading and stay in its own section.
 
     Headings of that level or above become one level deeper than it; code fences and HTML blocks
     that are left open are closed, so that they do not swallow what follows.
     """
-    body = _demoted(trimmed(text), level)
-    for closer in ("", *_closers(body), *HTML_CLOSERS):
+    body = _demoted(trimmed(text))
+    fences = [token.markup for token in _block_parser().parse(body) if token.type == "fence"]
+    for closer in ("", *fences[-1:], *HTML_CLOSERS):
         closed = f"{body}\n{closer}" if closer else body
-        if _stays(closed, level):
+        found = sections(f"## a\n\n{closed}\n\n## b\n")[1]
+        if [section.title for section in found] == ["a", "b"]:
             return closed
     return "".join(f"    {line}" for line in lines(body))  # shown as it came, as code
 
 
-def _demoted(text: str, level: int) -> str:
+def _demoted(text: str) -> str:
     all_lines = lines(text)
     for one in reversed(headings(text)):
-        if one.level <= level:
+        if one.level <= LEVEL:
             tail = "\n" if all_lines[one.end - 1].endswith(("\n", "\r")) else ""
-            lower = f"{'#' * (level + 1)} {one.title}".rstrip(" ")
-            all_lines[one.start : one.end] = [lower + tail]
+            all_lines[one.start : one.end] = [f"### {one.title}".rstrip(" ") + tail]
     return "".join(all_lines)
 
 
-def _closers(text: str) -> list[str]:
-    return [token.markup for token in _block_parser().parse(text) if token.type == "fence"][-1:]
-
-
-def _stays(text: str, level: int) -> bool:
-    probe = f"{'#' * level} a\n\n{text}\n\n{'#' * level} b\n"
-    return [section.title for section in sections(probe, level)[1]] == ["a", "b"]
-
-
-class YamlDocument(Document, frozen=True, dict=True):
-    """A YAML file in the form in which records are read and edited; it has no body."""
-
-    @classmethod
-    def of(cls, source: str) -> YamlDocument:
-        """Make the document of a file's text."""
-        return cls(source, 0, len(source), len(source))
-
-    @cached_property
-    def meta(self) -> Mapping[str, Any]:
-        """The mapping as plain values.
-
-        Raises:
-            SourceError: If it is none.
-        """
-        return yaml_edit.parse_mapping(self.source)
-
-    def line_of(self, key: str) -> int | None:
-        """Return the line of the file on which a key stands."""
-        return yaml_edit.line_of(self.source, (key,))
-
-    def with_meta(self, *keys: str, value: Any) -> YamlDocument:
-        """Return the document with one value changed or added."""
-        return self.of(yaml_edit.set_value(self.source, keys, value))
-
-    def without_meta(self, *keys: str) -> YamlDocument:
-        """Return the document without a key."""
-        return self.of(yaml_edit.remove(self.source, keys))
+def of_yaml(source: str) -> Document:
+    """Return a file of YAML alone as what is read and edited; it has no body."""
+    return Document(source, 0, len(source), len(source), 0)

@@ -70,9 +70,9 @@ def test_another_body_reads_back_and_leaves_the_front_matter(source: str, body: 
     assert after.with_body(body).text == after.text
 
 
-@given(texts(), st.integers(1, 3))
-def test_sections_joined_give_the_text_back(text: str, level: int) -> None:
-    preamble, sections = markdown.sections(text, level)
+@given(texts())
+def test_sections_joined_give_the_text_back(text: str) -> None:
+    preamble, sections = markdown.sections(text)
     assert preamble + "".join(section.source for section in sections) == text
     for section in sections:
         assert section.heading + section.own + section.tail == section.source
@@ -87,14 +87,13 @@ def test_headings_found_line_by_line_are_those_of_the_parser(text: str) -> None:
     assert found is None or found == markdown._parsed_headings(text)
 
 
-@given(texts(), st.integers(2, 3))
-def test_a_contained_text_stays_in_its_section(text: str, level: int) -> None:
-    mark = "#" * level
-    body = markdown.contained(text, level)
-    _, sections = markdown.sections(f"{mark} a\n\n{body}\n\n{mark} b\n\nend\n", level)
+@given(texts())
+def test_a_contained_text_stays_in_its_section(text: str) -> None:
+    body = markdown.contained(text)
+    _, sections = markdown.sections(f"## a\n\n{body}\n\n## b\n\nend\n")
     assert [(one.title, one.tail) for one in sections] == [("a", ""), ("b", "")]
     assert sections[1].body == "end"
-    assert markdown.contained(body, level) == body
+    assert markdown.contained(body) == body
 
 
 def test_headings_in_code_quotes_and_lists_are_no_sections() -> None:
