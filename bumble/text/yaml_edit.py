@@ -57,12 +57,9 @@ def behind_key(item: Any, indent: int, columns_used: int) -> str:
     """Render what stands behind `key:`, its leading space or line break included."""
     if isinstance(item, str) and "\n" in item and _fits_block(item):
         return _block(item, indent + 2)
-    if not isinstance(item, Mapping | list | tuple) or not item:
-        return " " + inline(item)
-    text = inline(item)
-    if isinstance(item, Row):
-        return " " + text
-    if columns_used + indent + len(text) <= MAX_INLINE_COLUMNS and not _has_parts(item):
+    text, is_split = inline(item), isinstance(item, Mapping | list | tuple) and bool(item)
+    fits = columns_used + indent + len(text) <= MAX_INLINE_COLUMNS and not _has_parts(item)
+    if not is_split or isinstance(item, Row) or fits:
         return " " + text
     pad = " " * (indent + 2)
     if isinstance(item, Mapping):
@@ -104,17 +101,9 @@ def scalar(item: Any) -> str:
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, int | float):
-        return _number(item)
+        text = repr(item)  # `1e-05` is text to readers of YAML 1.1
+        return text if "." in text else text.replace("e", ".0e")
     return str(item) if yaml_read.is_plain(str(item)) else quoted(str(item))
-
-
-def _number(number: float) -> str:
-    text = repr(number)
-    if text in ("inf", "-inf", "nan"):
-        return {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}[text]
-    if "e" in text and "." not in text:  # `1e-05` is text to readers of YAML 1.1
-        text = text.replace("e", ".0e")
-    return text
 
 
 def quoted(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -159,7 +160,6 @@ def _is_text(text: str) -> bool:
 
 MAX_VALUES = 200_000  # aliases can make a small text stand for billions
 MAX_CHARACTERS = 250_000  # takes ten seconds
-MAX_KEPT_CHARACTERS = 20_000  # of a text whose value is kept: a command reads its files many times
 _NO_CHARACTER = patterns.compile(r"\\U(?!000|0010)")  # an escape of a number that is too large
 
 
@@ -178,24 +178,10 @@ def parse(source: str) -> Any:
         SourceError: If it is not YAML, repeats a key, or uses a tag of its own.
     """
     value = MISSING if "\n" in source or not source else _value(source)
-    if value is not MISSING:
-        return value
-    if len(source) > MAX_KEPT_CHARACTERS or "*" in source:
-        return _parse(source)
-    return _copied(_kept(source))
+    return deepcopy(_parse(source)) if value is MISSING else value
 
 
-@lru_cache(maxsize=256)
-def _kept(source: str) -> Any:
-    return _parse(source)
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(part) for key, part in value.items()}
-    return [_copied(part) for part in value] if isinstance(value, list) else value
-
-
+@lru_cache(maxsize=64)  # a command reads its files many times
 def _parse(source: str) -> Any:
     if len(source) > MAX_CHARACTERS:
         said = f"{len(source):,} characters of YAML; bumble reads up to {MAX_CHARACTERS:,}"

@@ -17,7 +17,7 @@ WORDS = """yes no null ~ 1.10 0x1F 010 1e5 12:30:45 2026-05-24 - a: b# 'x' "y" &
 SPACED = ["", " ", "\n", "\n\n", "a\nb", "a\nb\n", " x\ny", "\t", "\u2028", "\x85", "a\n \nb"]
 TRICKY = st.sampled_from([*WORDS.split(), "\ufeff", *SPACED])
 TEXT = ANY_TEXT | TRICKY
-NUMBERS = st.integers() | st.floats(allow_nan=False)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 SCALARS = st.none() | st.booleans() | NUMBERS | TEXT
 VALUES = st.recursive(
     SCALARS,
