@@ -190,8 +190,6 @@ def with_before(matched: Floats, lengths: Numbers, each: Units, shares: Sequence
     Returns:
         Shape (tokens, chunks).
     """
-    if not len(each.starts):
-        return matched
     best = np.maximum.reduceat(matched, each.starts, axis=1)
     terms_of = np.add.reduceat(lengths, each.starts)
     total = matched.copy()
@@ -214,8 +212,6 @@ def surroundings(scores: Floats, each: Units) -> Floats:
 
     What has none around it, a belief or a single remark, gets the median of those that have.
     """
-    if not len(each.starts):
-        return scores
     best = np.maximum.reduceat(scores, each.starts)
     steps = [step for step in range(-AROUND, AROUND + 1) if step]
     places = np.stack([each.shifted(step) for step in steps])

@@ -179,12 +179,7 @@ class Parts(Struct, frozen=True):
         return NEARNESS_SCALE * (above + matching)
 
 
-class Ranked(Struct, frozen=True):
-    """A chunk and what it scores."""
-
-    id: int
-    total: float  # the sum of its shares
-    parts: Parts  # as far as they are known here
+Ranked = dict[int, tuple[float, Parts]]  # sum of shares, and parts as far as known here, by chunk
 
 
 class _Loaded(Struct, frozen=True):
@@ -299,7 +294,7 @@ def rank(
     allowed: Collection[int] | None,
     limit: int,
     shares: late.Shares,
-) -> list[Ranked]:
+) -> Ranked:
     """Rank chunks by their tokens, best first.
 
     Args:
@@ -333,13 +328,12 @@ def _ranked(
     allowed: Collection[int] | None,
     best_words: float,
     most: int,
-) -> list[Ranked]:
+) -> Ranked:
     """Rank the chunks that are allowed, best first."""
     totals, columns = _summed(matcher, loaded, best_words)
     words = loaded.scaled_words(best_words)
-    return [
-        Ranked(
-            int(loaded.rows[n][0]),
+    return {
+        int(loaded.rows[n][0]): (
             totals[n],
             Parts(
                 bm25=float(loaded.bm25[n]),
@@ -352,7 +346,7 @@ def _ranked(
         )
         for n in _ordered(loaded, totals, allowed)[:most]
         if not matcher.question.is_asked_in(loaded.rows[n])
-    ]
+    }
 
 
 def _summed(

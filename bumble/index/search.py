@@ -155,13 +155,10 @@ def search(
     limit = min(limit, index.lengths.chunks)  # engines make room for as many as they are asked for
     if limit < 1 or not query:
         return []
-    depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
-    comparable = embedder if embedder and _is_comparable(index, embedder) else None
-    search_query = _Query(index, query, depth, only or Filter(), period, comparable)
+    search_query = _Query(index, query, limit, only or Filter(), period)
     mean = embedder.unrelated_cosine if embedder else 0.0
-    if search_query.tokens is not None:
-        usual, who = search_query.usual(mean), (asker, asking)
-        scored = _by_token(search_query, search_query.tokens, limit, shares, who, usual)
+    if embedder and (meaning := _meaning(index, query, embedder)):
+        scored = _by_token(search_query, meaning, limit, shares, (asker, asking))
     else:
         scored = _by_words(search_query, shares)
     if fits:
@@ -172,33 +169,37 @@ def search(
     return _with_ends(index, list(islice(standing, limit)))
 
 
-def _is_comparable(index: Index, embedder: Embedder) -> bool:
-    """Say whether the index has vectors; those of another model are an error."""
+class _Meaning(Struct, frozen=True):
+    """A query as an embedder has it."""
+
+    vector: Floats
+    tokens: QueryTokens
+    unrelated: float  # mean cosine of unrelated texts
+
+
+def _meaning(index: Index, query: str, embedder: Embedder) -> _Meaning | None:
+    """Embed a query; None where words alone tell. An index of another model is an error."""
     stored = index.store.meta("identity")
     if not stored:
-        return False  # indexed without an embedder: words alone
+        return None  # indexed without an embedder
     if stored != encoded(embedder.identity):
         made_by = json.loads(stored).get("model", "another model")
         raise IndexUnusableError(
             index.place.shown,
             f"its vectors were made by {made_by}, not by {embedder.identity.model} as set now",
         )
-    return True
+    vector, tokens = embedder.embed_query_by_token(query)
+    return _Meaning(vector, tokens, embedder.unrelated_cosine) if len(tokens.pieces) else None
 
 
 class _Query:
     """A query, and what each leg says to it."""
 
     def __init__(
-        self,
-        index: Index,
-        text: str,
-        depth: int,
-        only: Filter,
-        period: Period | None,
-        embedder: Embedder | None,
+        self, index: Index, text: str, limit: int, only: Filter, period: Period | None
     ) -> None:
-        self.index, self.text, self.depth, self.period = index, text, depth, period
+        self.index, self.text, self.period = index, text, period
+        self.depth = depth = max(LEAST_DEPTH, limit * DEPTH_FACTOR)
         self.where, self.values = index.store.conditions(only)
         self.filters = [(self.where, self.values)]  # each leg is asked with all of them
         if period:
@@ -214,31 +215,21 @@ class _Query:
         else:  # stop words alone: those that hold the query as it is
             legs = [index.store.holding(text, depth, self.where, self.values)]
         self.lexical = _joined(legs)  # the best chunks by words
-        self.vector: Floats | None = None
-        self.tokens: QueryTokens | None = None  # None: it is looked for by words alone
-        if embedder:
-            self.vector, tokens = embedder.embed_query_by_token(text)
-            self.tokens = tokens if len(tokens.pieces) else None
 
-    def dense(self) -> list[int]:
+    def dense(self, vector: Floats) -> list[int]:
         """Return the best chunks by meaning."""
-        if self.vector is None:
-            return []
-        vector, nearest = self.vector, self.index.store.nearest
-        legs = [nearest(vector, self.depth, *each) for each in self.filters]
+        legs = [self.index.store.nearest(vector, self.depth, *each) for each in self.filters]
         return _joined([chunk_key for chunk_key, _ in leg] for leg in legs)
 
-    def usual(self, unrelated: float) -> float:
-        """Return the cosine of the query with any text of the index; at least that of any texts."""
-        if self.vector is None:
-            return unrelated
-        sample = self.index.store.sample(SAMPLE)
-        cosines = list(self.index.store.cosines(self.vector, sample).values())
-        if not cosines:
-            return unrelated
-        count, middle = len(cosines), late.median(np.array(cosines, np.float64))
-        usual = (count * middle + UNSEEN * unrelated) / (count + UNSEEN)
-        return max(unrelated, round(usual, 6))
+
+def _usual(store: Store, meaning: _Meaning) -> float:
+    """Return the cosine of a query with any text of the index; at least that of any texts."""
+    cosines = list(store.cosines(meaning.vector, store.sample(SAMPLE)).values())
+    if not cosines:
+        return meaning.unrelated
+    count, middle = len(cosines), late.median(np.array(cosines, np.float64))
+    usual = (count * middle + UNSEEN * meaning.unrelated) / (count + UNSEEN)
+    return max(meaning.unrelated, round(usual, 6))
 
 
 def _joined(legs: Iterable[Iterable[int]]) -> list[int]:
@@ -298,17 +289,16 @@ def _by_words(search_query: _Query, shares: Shares) -> list[_Scored]:
 
 def _by_token(
     search_query: _Query,
-    tokens: QueryTokens,
+    meaning: _Meaning,
     limit: int,
     shares: Shares,
     who: tuple[str, rerank.RerankTurn | None],
-    usual: float,
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""
-    index = search_query.index
+    index, usual = search_query.index, _usual(search_query.index.store, meaning)
     question = rerank.RerankQuestion(
         search_query.text,
-        tokens,
+        meaning.tokens,
         search_query.asked,
         index.store.counts(search_query.asked),
         frozenset(() if search_query.asked else search_query.lexical),
@@ -320,25 +310,16 @@ def _by_token(
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
-        allowed = [*search_query.lexical, *search_query.dense()]
+        allowed = [*search_query.lexical, *search_query.dense(meaning.vector)]
     elif search_query.where:
         allowed = index.store.passing(search_query.where, search_query.values)
     ranked = rerank.rank(index.store, question, allowed, limit, shares)
-    rows = {
-        int(row[0]): row for row in index.store.hit_rows([candidate.id for candidate in ranked])
-    }
-    near = (
-        index.store.cosines(search_query.vector, list(rows))
-        if search_query.vector is not None
-        else {}
-    )
-    relevance = rerank.scaled([candidate.total for candidate in ranked])
+    rows = {int(row[0]): row for row in index.store.hit_rows(list(ranked))}
+    near = index.store.cosines(meaning.vector, list(rows))
+    relevance = rerank.scaled([total for total, _ in ranked.values()])
     return [
-        _Scored(
-            rows[candidate.id],
-            replace(candidate.parts, cosine=near.get(candidate.id), relevance=scaled, usual=usual),
-        )
-        for candidate, scaled in zip(ranked, relevance, strict=True)
+        _Scored(rows[key], replace(parts, cosine=near.get(key), relevance=scaled, usual=usual))
+        for (key, (_, parts)), scaled in zip(ranked.items(), relevance, strict=True)
     ]
 
 
