@@ -7,6 +7,7 @@ turns before it, so that "Yes, last May!" is found by what it answers. Knows not
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 from functools import partial
@@ -44,10 +45,6 @@ TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
 AROUND_WEIGHTS = (0.4, 0.2)
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
 _MESSAGE = "message"
 _MESSAGE_ID = patterns.compile(r'"id"\s*:\s*"([^"]+)"')
 
@@ -161,19 +158,18 @@ def source(kind: str, path: Path) -> str:
 
 def _numbered(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Count the chunks of each record; two sections of one title count as one record."""
-    counts: dict[str, int] = {}
+    counts = Counter[str]()
     numbered = []
     for chunk in chunks:
-        ordinal = counts.get(chunk.record, 0)
-        counts[chunk.record] = ordinal + 1
         recipe = chunk.recipe or ((chunk.hash, 1.0),)
-        numbered.append(replace(chunk, ordinal=ordinal, recipe=recipe))
+        numbered.append(replace(chunk, ordinal=counts[chunk.record], recipe=recipe))
+        counts[chunk.record] += 1
     return numbered
 
 
 def spoken_date(day: date) -> str:
     """Write a day as people say it: 8 May 2023."""
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day.day} {day:%B} {day.year}"
 
 
 def spoken_name(person: str) -> str:
@@ -212,8 +208,7 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
     text, at = _told(record), record.when
     if isinstance(record, Relationship):
         at = record.last_interaction
-    if isinstance(record, Relationship):  # what others told of them, for those who heard it
-        for note in record.apart:
+        for note in record.apart:  # what others told of them, for those who heard it
             told = note.at.isoformat() if note.at else ""
             yield RecordText(
                 *(record.id, note.text, 1, note.provenance),
@@ -281,8 +276,7 @@ def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
 
 
 def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
-    parsed = base.of_text(text, path, partial(journal.parse, zone=zone))
-    for entry in parsed.entries:
+    for entry in base.of_text(text, path, partial(journal.parse, zone=zone)).entries:
         if dreams.is_link(entry.text):  # the dream tells it
             continue
         tags = " ".join(entry.tags)
@@ -425,7 +419,6 @@ def _recipe(embedded: str, before: Sequence[_Turn]) -> tuple[tuple[str, float], 
 def _message_lines(source: str) -> dict[str, int]:
     lines: dict[str, int] = {}
     for number, line in enumerate(source.split("\n"), 1):
-        match = _MESSAGE_ID.search(line)
-        if match:
+        if match := _MESSAGE_ID.search(line):
             lines.setdefault(match[1], number)
     return lines

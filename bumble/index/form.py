@@ -46,7 +46,7 @@ def split(text: str, max_tokens: int = MAX_TOKENS) -> list[Passage]:
     if not text.strip():
         return []
     if estimated_tokens(text) <= max_tokens:
-        return [Passage(text.strip(), _line(text, len(text) - len(text.lstrip())))]
+        return [Passage(text.strip(), text.count("\n", 0, len(text) - len(text.lstrip())))]
     pieces: list[tuple[int, int]] = []
     spans = _spans(text, max_tokens)
     first = 0
@@ -55,7 +55,8 @@ def split(text: str, max_tokens: int = MAX_TOKENS) -> list[Passage]:
             pieces.append((spans[first][0], spans[n - 1][1]))
             first = _beginning(text, spans, first, n, max_tokens)
     pieces.append((spans[first][0], spans[-1][1]))
-    return [Passage(text[a:b].strip(), _line(text, a)) for a, b in pieces if text[a:b].strip()]
+    found = (Passage(text[a:b].strip(), text.count("\n", 0, a)) for a, b in pieces)
+    return [piece for piece in found if piece.text]
 
 
 def _beginning(text: str, spans: list[tuple[int, int]], first: int, n: int, max_tokens: int) -> int:
@@ -79,10 +80,6 @@ def _beginning(text: str, spans: list[tuple[int, int]], first: int, n: int, max_
     while beginning - 1 > first and goes_before(beginning - 1):
         beginning -= 1
     return beginning
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at)
 
 
 def _spans(text: str, max_tokens: int) -> list[tuple[int, int]]:

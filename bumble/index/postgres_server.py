@@ -219,14 +219,13 @@ class PostgresServer:
         """Return the number of an entity on this server, and have the session see its rows."""
         connection = self.connection()
         with self.translated():
-            ask = "select bumble.me() from set_config('bumble.entity', %s, false)"
             connection.execute("select set_config('bumble.entity', %s, false)", (key,))
             (number,) = connection.execute("select bumble.me()").fetchone() or (None,)
             if number is None and register:
                 connection.execute(
                     "insert into entities (key) values (%s) on conflict do nothing", (key,)
                 )
-                (number,) = connection.execute(ask, (key,)).fetchone() or (None,)
+                (number,) = connection.execute("select bumble.me()").fetchone() or (None,)
         return None if number is None else int(number)
 
     @contextmanager
@@ -341,12 +340,8 @@ def make_id(entity: Entity) -> str:
     """
     if made := read_id(entity):
         return made
-    path = _id_file(entity)
     lock = entity.private / f"{ID_FILE}.lock"  # the folder's own index may be locked for long
     with disk.lock(lock, place=entity.root, timeout_seconds=ID_SECONDS):
-        if read_id(entity) is None:
-            disk.write_atomic(path, f"{secrets.token_hex(16)}\n".encode())
-    made = read_id(entity)
-    if made is None:
-        raise IndexUnusableError(path, "it could not be written, or is changed all the time")
+        made = read_id(entity) or secrets.token_hex(16)
+        disk.write_atomic(_id_file(entity), f"{made}\n".encode())
     return made

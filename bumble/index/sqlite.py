@@ -269,13 +269,10 @@ def _opened(path: Path, flags: int) -> SqliteStore:
     with readable(path):
         store = SqliteStore(path, _connect(path, flags))
         try:
-            problem = _problem(store)
+            _check(store)
         except (IndexUnusableError, FolderUnwritableError):
             store.close()
             raise
-    if problem:
-        store.close()
-        raise IndexUnusableError(path, problem)
     return store
 
 
@@ -283,12 +280,12 @@ def _marked(token: str) -> str:
     return f"index {token}"
 
 
-def _problem(store: SqliteStore) -> str:
-    """Say why an index is not used: another version of bumble made it, or another installation."""
+def _check(store: SqliteStore) -> None:
+    """Refuse an index that another version of bumble made, or another installation."""
     if not installation.is_own(_marked(store.meta("token")), store.meta("mark")):
-        return "it was not made here"
-    is_current = store.meta("schema") == VERSION
-    return "" if is_current else "it was made by another version of bumble"
+        raise IndexUnusableError(store.path, "it was not made here")
+    if store.meta("schema") != VERSION:
+        raise IndexUnusableError(store.path, "it was made by another version of bumble")
 
 
 def _connect(path: Path, flags: int) -> apsw.Connection:

@@ -414,10 +414,6 @@ class Store(ABC):
         rows = self.rows("select hash, vector from @embeddings where hash in ??", (list(hashes),))
         return {str(key): np.frombuffer(row, self.FLOAT).astype("f4") for key, row in rows}
 
-    def rounded(self, vector: Floats) -> Floats:
-        """Return an embedding as it is kept."""
-        return vector.astype(self.FLOAT).astype("f4")
-
     def put_embeddings(self, vectors: Iterable[tuple[str, Floats]]) -> None:
         """Store the embeddings of texts by hash."""
         rows = ((key, vector.astype(self.FLOAT).tobytes()) for key, vector in vectors)
@@ -451,8 +447,8 @@ class Store(ABC):
         kinds = [np.unique(pieces) for pieces in each]
         pieces, texts = np.unique(np.concatenate([*kinds, []]), return_counts=True)
         counted = [(int(piece), step * int(n)) for piece, n in zip(pieces, texts, strict=True)]
-        rows = [*counted, (ALL_TEXTS, step * len(each))]
-        self.put("pieces", ("piece", "texts"), rows, adds=True)
+        counted.append((ALL_TEXTS, step * len(each)))
+        self.put("pieces", ("piece", "texts"), counted, adds=True)
 
     def piece_counts(self, pieces: Iterable[int]) -> Mapping[int, int]:
         """Return in how many texts each piece of the vocabulary stands, and how many there are."""

@@ -207,7 +207,8 @@ def _embed(
             if keys:
                 embeddings = embedder.embed_documents_by_token([texts[key] for key in keys])
                 made |= dict(zip(keys, zip(*embeddings, strict=True), strict=True))
-            ready |= {key: database.rounded(vector) for key, (vector, _) in made.items()}
+            for key, (vector, _) in made.items():  # as it is kept
+                ready[key] = vector.astype(database.FLOAT).astype("f4")
             database.put_embeddings((key, ready[key]) for key in made)
             database.put_tokens([(key, tokens) for key, (_, tokens) in made.items()])
             database.put_vectors(_mixed(batch, ready))

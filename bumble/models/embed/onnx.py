@@ -153,13 +153,10 @@ class OnnxEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1, in the order given."""
-        vectors = np.empty((len(texts), self.identity.dimensions), np.float32)
-        for where, _, layers, mask in self._runs(texts):
-            vectors[where] = self._pooled(layers[0], mask)
-        return vectors
+        return self.embed_documents_by_token(texts)[0]
 
     def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
-        """Embed texts to be found: vectors as `embed_documents` gives them, and tokens."""
+        """Embed texts to be found: vectors, shape (n, d), rows of length 1, and tokens."""
         vectors = np.empty((len(texts), self.identity.dimensions), np.float32)
         tokens: dict[int, DocumentTokens] = {}
         for where, encodings, layers, mask in self._runs(texts):
@@ -170,14 +167,8 @@ class OnnxEmbedder:
                 tokens[at] = DocumentTokens(np.array(encoding.ids, np.uint32)[rows], signs)
         return vectors, [tokens[at] for at in range(len(texts))]
 
-    def embed_query(self, text: str) -> Floats:
-        """Embed a text to search with. Returns shape (d,), of length 1."""
-        layers, mask = self._run(self._encode(self.identity.query_prefix, [text]))
-        vector: Floats = self._pooled(layers[0], mask)[0]
-        return vector
-
     def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
-        """Embed a text to search with: its vector as `embed_query` gives it, and tokens.
+        """Embed a text to search with: its vector, shape (d,), of length 1, and its tokens.
 
         A turn looks for the same text among several kinds of record: the last one is kept.
         """

@@ -68,14 +68,11 @@ class Embedder(Protocol):
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Embed texts to be found. Returns shape (n, d), rows of length 1."""
 
-    def embed_query(self, text: str) -> Floats:
-        """Embed a text to search with. Returns shape (d,), of length 1."""
-
     def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
         """Embed texts to be found, in one pass: as `embed_documents`, and by token."""
 
     def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
-        """Embed a text to search with, in one pass: as `embed_query`, and by token."""
+        """Embed a text to search with, in one pass: shape (d,), of length 1, and by token."""
 
 
 def similarity(cosine: Floats, unrelated_cosine: float) -> Floats:
