@@ -158,7 +158,7 @@ class Perturbing:
     def __init__(self, inner: Embedder, most: int) -> None:
         self.identity, self.unrelated_cosine = inner.identity, inner.unrelated_cosine
         self.multilingual = inner.multilingual
-        self.embed_query_by_token = inner.embed_query_by_token
+        self.embed_query = inner.embed_query
         self._inner, self._most, self._rng = inner, most, np.random.default_rng(7)
         self._vectors: list[Floats] = []
         self._tokens: list[DocumentTokens] = []

@@ -188,7 +188,7 @@ def _meaning(index: Index, query: str, embedder: Embedder) -> _Meaning | None:
             index.place.shown,
             f"its vectors were made by {made_by}, not by {embedder.identity.model} as set now",
         )
-    vector, tokens = embedder.embed_query_by_token(query)
+    vector, tokens = embedder.embed_query(query)
     return _Meaning(vector, tokens, embedder.unrelated_cosine) if len(tokens.pieces) else None
 
 

@@ -261,7 +261,7 @@ def _likeness(embedder: protocol.Embedder | None, text: str, message: str) -> fl
         for line in re.sub(r"^## .*$", "", text, flags=re.M).splitlines()
         for part in words.sentences(line)
     ]
-    query = embedder.embed_query_by_token(message)[0]
+    query = embedder.embed_query(message)[0]
     nearest = max(vector @ query for vector in embedder.embed_documents(parts))
     return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 

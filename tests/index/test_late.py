@@ -19,7 +19,7 @@ def signs(embedder: HashingEmbedder, text: str) -> Bits:
 
 def matched(query: str, *texts: str) -> tuple[Floats, Floats]:
     embedder = HashingEmbedder(WIDTH)
-    _, tokens = embedder.embed_query_by_token(query)
+    _, tokens = embedder.embed_query(query)
     each = [signs(embedder, text) for text in texts]
     lengths = np.array([len(rows) for rows in each], np.int64)
     return late.matches(tokens.vectors, np.concatenate(each), np.ones(lengths.sum()), lengths)
@@ -43,7 +43,7 @@ def test_a_text_is_covered_by_a_message_that_says_all_of_it_among_other_things()
 
 def test_rare_tokens_count_more_and_stop_words_little() -> None:
     query = "where is the lantern of the harbour"
-    _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
+    _, tokens = HashingEmbedder(WIDTH).embed_query(query)
     where, _, the, lantern, _, _, harbour = tokens.pieces.tolist()
     weights = late.rarities(query, tokens, {harbour: 50, the: 1, lantern: 1, where: 1}, 100)
     assert weights[1] == pytest.approx(late.STOP_WEIGHT)
@@ -53,7 +53,7 @@ def test_rare_tokens_count_more_and_stop_words_little() -> None:
 
 def test_of_a_long_query_the_rarest_tokens_count() -> None:
     query = " ".join(f"word{n}" for n in range(300))
-    _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
+    _, tokens = HashingEmbedder(WIDTH).embed_query(query)
     counts = {int(piece): 300 - n for n, piece in enumerate(tokens.pieces)}
     weights = late.rarities(query, tokens, counts, 300)
     assert np.flatnonzero(weights).tolist() == list(range(300 - late.MOST_TOKENS, 300))
@@ -61,7 +61,7 @@ def test_of_a_long_query_the_rarest_tokens_count() -> None:
 
 def test_a_message_of_many_pages_is_weighed_in_a_moment() -> None:
     query = "the tide of the harbour " * 6_000
-    _, tokens = HashingEmbedder(WIDTH).embed_query_by_token(query)
+    _, tokens = HashingEmbedder(WIDTH).embed_query(query)
     begun = time.process_time()
     late.rarities(query, tokens, {}, 100)
     assert time.process_time() - begun < 3  # it was minutes

@@ -49,9 +49,9 @@ class HashingEmbedder:
         """Embed texts to be found. Returns shape (n, d), rows of length 1."""
         if not texts:
             return np.zeros((0, self.identity.dimensions), np.float32)
-        return np.stack([self.embed_query(text) for text in texts])
+        return np.stack([self._vector(text) for text in texts])
 
-    def embed_query(self, text: str) -> Floats:
+    def _vector(self, text: str) -> Floats:
         """Embed a text to search with. Returns shape (d,), of length 1."""
         vector = np.zeros(self.identity.dimensions, np.float32)
         for feature, weight in _features(text):
@@ -69,9 +69,9 @@ class HashingEmbedder:
             DocumentTokens(words.pieces, np.packbits(words.vectors > 0, axis=1)) for words in found
         ]
 
-    def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
-        """Embed a text to search with: its vector as `embed_query` gives it, and words."""
-        return self.embed_query(text), self._by_word(text)
+    def embed_query(self, text: str) -> tuple[Floats, QueryTokens]:
+        """Embed a text to search with: its vector as `_vector` gives it, and words."""
+        return self._vector(text), self._by_word(text)
 
     def _by_word(self, text: str) -> QueryTokens:
         """Give each word a direction of its own; the same word lies the same way everywhere."""

@@ -167,7 +167,7 @@ class OnnxEmbedder:
                 tokens[at] = DocumentTokens(np.array(encoding.ids, np.uint32)[rows], signs)
         return vectors, [tokens[at] for at in range(len(texts))]
 
-    def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
+    def embed_query(self, text: str) -> tuple[Floats, QueryTokens]:
         """Embed a text to search with: its vector, shape (d,), of length 1, and its tokens.
 
         A turn looks for the same text among several kinds of record: the last one is kept.

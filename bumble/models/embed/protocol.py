@@ -71,7 +71,7 @@ class Embedder(Protocol):
     def embed_documents_by_token(self, texts: Sequence[str]) -> tuple[Floats, list[DocumentTokens]]:
         """Embed texts to be found, in one pass: as `embed_documents`, and by token."""
 
-    def embed_query_by_token(self, text: str) -> tuple[Floats, QueryTokens]:
+    def embed_query(self, text: str) -> tuple[Floats, QueryTokens]:
         """Embed a text to search with, in one pass: shape (d,), of length 1, and by token."""
 
 

@@ -77,7 +77,7 @@ def by_hand(
 @pytest.mark.parametrize("dimensions", [768, 512, 256, 128, 64])
 def test_the_pipeline_gives_what_numpy_gives(graph: Path, dimensions: int) -> None:
     model = tiny(graph, dimensions)
-    query = model.embed_query_by_token("What is TSNE?")[0]
+    query = model.embed_query("What is TSNE?")[0]
     document = model.embed_documents(["What is TSNE?"])[0]
     assert query == pytest.approx(by_hand("search_query: What is TSNE?", dimensions), abs=1e-5)
     assert document == pytest.approx(
@@ -132,15 +132,15 @@ def test_a_process_that_embeds_a_lot_has_its_graph_rewritten_and_the_same_vector
 def test_states_are_those_of_inner_layers_and_the_last_and_vectors_stay(graph: Path) -> None:
     inner = [node.output[0] for node in onnx_format.load(graph).graph.node if node.op_type == "Add"]
     embedder, plain = tiny(graph, inner_states=inner[:1]), tiny(graph)
-    before = embedder.embed_query_by_token("the tide")[0]
+    before = embedder.embed_query("the tide")[0]
     states, places = embedder.states("the tide")
     last, same = plain.states("the tide")
     assert states.shape == (len(places), 2 * last.shape[1])
     assert places == same
     assert np.abs(states[:, last.shape[1] :] - last).max() < 1e-5
     assert np.abs(states[:, : last.shape[1]] - last).max() > 0.1
-    assert np.abs(embedder.embed_query_by_token("the tide, again")[0] - before).max() > 0
-    assert np.abs(embedder.embed_query_by_token("the tide")[0] - before).max() < 1e-5
+    assert np.abs(embedder.embed_query("the tide, again")[0] - before).max() > 0
+    assert np.abs(embedder.embed_query("the tide")[0] - before).max() < 1e-5
 
 
 def test_tokens_are_matched_by_a_middle_layer_beside_the_last(graph: Path) -> None:
@@ -148,7 +148,7 @@ def test_tokens_are_matched_by_a_middle_layer_beside_the_last(graph: Path) -> No
     embedder = tiny(graph, inner_states=inner[:1])
     middle, last = np.split(embedder.states("the tide")[0], 2, axis=1)
     both = layer_norm(unit_rows(middle) + unit_rows(last))
-    _, tokens = embedder.embed_query_by_token("the tide")
+    _, tokens = embedder.embed_query("the tide")
     assert tokens.vectors == pytest.approx(unit_rows(both), abs=1e-4)
     _, (signs,) = embedder.embed_documents_by_token(["the tide"])
     assert signs.signs.shape == (2, both.shape[1] // 8)
@@ -182,7 +182,7 @@ def minilm(weights_folder: Path) -> Embedder:
 @pytest.mark.weights
 @pytest.mark.parametrize("number", range(len(REFERENCE)))
 def test_minilm_agrees_with_the_published_fp32_weights(minilm: Embedder, number: int) -> None:
-    vector = minilm.embed_query_by_token(REFERENCE[number]["text"])[0]
+    vector = minilm.embed_query(REFERENCE[number]["text"])[0]
     assert float(vector @ np.array(REFERENCE[number]["vector"])) > 0.99
 
 
@@ -202,9 +202,7 @@ def test_nomic_agrees_with_its_published_values(weights_folder: Path, query: str
     entry = catalog.load().entry("nomic-embed-text-v1.5")
     if store.find(weights_folder, entry) is None:
         pytest.skip("the fp32 weights of nomic-embed-text-v1.5 are not on this machine")
-    vector = embedders.open_embedder(weights_folder, entry, dimensions=512).embed_query_by_token(
-        query
-    )[0]
+    vector = embedders.open_embedder(weights_folder, entry, dimensions=512).embed_query(query)[0]
     expected = np.array(GOLDEN[query], np.float32)
     # The published values are those before the scaling to length 1: compare directions.
     assert vector[:3] / vector[2] == pytest.approx(expected / expected[2], abs=1e-3)
@@ -221,8 +219,8 @@ def test_tokens_come_with_the_same_vectors_and_without_marks_prefix_or_punctuati
     assert [len(each.pieces) for each in tokens] == [3, 5, 0]
     assert tokens[0].signs.shape == (3, embedder.identity.dimensions // 8)
     query = "Who, then, lit the lantern?"
-    vector, asked = embedder.embed_query_by_token(query)
-    assert (vector == embedder.embed_query_by_token(query)[0]).all()
+    vector, asked = embedder.embed_query(query)
+    assert (vector == embedder.embed_query(query)[0]).all()
     assert [query[slice(*span)] for span in asked.spans] == ["Who", "then", "lit", "the", "lantern"]
     assert np.linalg.norm(asked.vectors, axis=1) == pytest.approx(1, abs=1e-5)
 

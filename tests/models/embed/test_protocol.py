@@ -39,11 +39,11 @@ def test_a_document_is_embedded_as_it_is_alone(texts: list[str]) -> None:
     vectors = EMBEDDER.embed_documents(texts)
     assert vectors.shape == (len(texts), 256)
     for text, vector in zip(texts, vectors, strict=True):
-        assert (vector == EMBEDDER.embed_query_by_token(text)[0]).all()
+        assert (vector == EMBEDDER.embed_query(text)[0]).all()
 
 
 def test_texts_that_share_words_lie_closer_than_those_that_share_none() -> None:
-    query = EMBEDDER.embed_query_by_token("the keeper of the lighthouse")[0]
+    query = EMBEDDER.embed_query("the keeper of the lighthouse")[0]
     near, far = EMBEDDER.embed_documents(["a lighthouse keeper", "buttered toast, twice"])
     assert query @ near > 0.3 > query @ far
 
@@ -51,7 +51,7 @@ def test_texts_that_share_words_lie_closer_than_those_that_share_none() -> None:
 def test_another_process_gives_the_same_vector() -> None:
     code = (
         "from tests.support.hashing import HashingEmbedder as H;"
-        "print(H(256).embed_query_by_token('hello bees')[0].tobytes().hex())"
+        "print(H(256).embed_query('hello bees')[0].tobytes().hex())"
     )
     printed = subprocess.check_output([sys.executable, "-c", code], text=True)
-    assert printed.strip() == EMBEDDER.embed_query_by_token("hello bees")[0].tobytes().hex()
+    assert printed.strip() == EMBEDDER.embed_query("hello bees")[0].tobytes().hex()

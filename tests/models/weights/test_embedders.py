@@ -53,13 +53,9 @@ def test_weights_are_unpacked_once_and_anew_where_what_was_kept_has_changed(
     )
     found = store.require(tmp_path, minilm)
     found = store.record(found, {embedders.UNPACKED: {}})
-    packed = embedders._open(found, 384, 0.0, None).embed_query_by_token(
-        "the lantern at the harbour"
-    )[0]
+    packed = embedders._open(found, 384, 0.0, None).embed_query("the lantern at the harbour")[0]
     vectors = [
-        embedders.open_embedder(tmp_path, minilm).embed_query_by_token(
-            "the lantern at the harbour"
-        )[0]
+        embedders.open_embedder(tmp_path, minilm).embed_query("the lantern at the harbour")[0]
     ]
     constants = tmp_path / minilm.name / embedders.UNPACKED / "constants"
     before = constants.stat().st_ino
@@ -68,9 +64,7 @@ def test_weights_are_unpacked_once_and_anew_where_what_was_kept_has_changed(
     constants.unlink()  # whoever has it mapped keeps it
     constants.write_bytes(b"cut off")
     vectors += [
-        embedders.open_embedder(tmp_path, minilm).embed_query_by_token(
-            "the lantern at the harbour"
-        )[0]
+        embedders.open_embedder(tmp_path, minilm).embed_query("the lantern at the harbour")[0]
     ]
     assert constants.stat().st_size > 1000
     assert np.abs(np.stack(vectors) - packed).max() < 1e-5
@@ -95,7 +89,7 @@ def test_related_texts_stand_well_above_unrelated_ones(
     weights_folder: Path, minilm: CatalogEntry
 ) -> None:
     opened = embedders.open_embedder(weights_folder, minilm)
-    query = opened.embed_query_by_token("Where does the lighthouse keeper live?")[0]
+    query = opened.embed_query("Where does the lighthouse keeper live?")[0]
     documents = opened.embed_documents(
         ["The keeper has a cottage beside the lighthouse.", "Interest is compounded daily."]
     )

