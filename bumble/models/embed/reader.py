@@ -25,7 +25,7 @@ FOLDER = Path(__file__).with_name("readers")
 GRAMS = 1024  # buckets that character 3- and 4-grams are hashed into
 MOST_TOKENS = 96  # of a message: what follows is not read
 HEADS = 4
-SPAN_FROM = (-1.0, -1.0, -1.0)  # above it a token is of a name, a time, a purpose
+SPAN_FROM = -1.0  # above it a token is of a name, a time, a purpose
 OWN_FROM = 0.2  # above it a name is the speaker's own; no reading hangs on a processor's rounding
 NAME_FROM = -2.5  # likewise, of a name where somebody surely says theirs
 MAY_INTRODUCE = -1.5  # of a whole message of which a part, read by itself, surely is one
@@ -132,8 +132,7 @@ class HeadReader:
         scores = {name: value for name, value in above.items() if name not in GRADES}
         # who is named as somebody's brother or cat, or addressed, is not who speaks
         scores["introduce"] = min(scores["introduce"], float(out["own"]) - OWN_FROM)
-        least = list(SPAN_FROM)
-        least[0] = NAME_FROM if scores["introduce"] > 0 else least[0]
+        least = (NAME_FROM if scores["introduce"] > 0 else SPAN_FROM, SPAN_FROM, SPAN_FROM)
         name, when, what = spans(text, offsets, out["spans"], least)
         return MessageReading(keep, scores, heavy, glad, name, when, what, out["replies"])
 
@@ -149,25 +148,22 @@ class HeadReader:
         first = w["none"] if before is None else self._dense("before", (before - mean) / deviation)
         states = (states - mean) / deviation
         h = np.concatenate([np.reshape(first, (1, -1)), self._dense("in", states)])
-        layer = 0
-        while f"layers.{layer}.qkv.w" in w:
+        for layer in range(sum(name.endswith(".qkv.w") for name in w)):
             h = self._layer(h, f"layers.{layer}.")
-            layer += 1
         h = self._normed("norm", h)
         attention = _softmax(self._dense("pool", h)[:, 0])
-        gram = _gelu(self._dense("grams", counts))
-        last = np.concatenate([attention @ h, h.mean(axis=0), gram])
+        last = np.concatenate([attention @ h, h.mean(axis=0), _gelu(self._dense("grams", counts))])
         whole = np.concatenate([last, states.mean(axis=0)])
         replies = self._dense("reply", whole)
-        out = {
+        return {
             "keep": self._dense("keep", last)[0],
             "spans": self._dense("span", h[1:]),
             "own": self._dense("own", whole)[0],
             "replies": dict(zip(map(str, w["replies"]), map(float, replies), strict=True)),
             **dict(zip(map(str, w["intents"]), self._dense("intent", last), strict=True)),
             **dict(zip(map(str, w["wishes"]), self._dense("wish", whole), strict=True)),
+            **dict(zip(GRADES, self._dense("grade", last), strict=True)),
         }
-        return out | dict(zip(GRADES, self._dense("grade", last), strict=True))
 
     def _layer(self, h: Floats, name: str) -> Floats:
         tokens, width = h.shape
@@ -236,11 +232,8 @@ def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
     for name, values in stored.items():
         if name.endswith(".scale"):
             continue
-        scale = stored.get(f"{name}.scale")
-        if scale is not None:
-            arrays[name] = values.astype(np.float32) * scale.astype(np.float32)
-        else:
-            arrays[name] = values if values.dtype.kind == "U" else values.astype(np.float32)
+        scale = np.float32(stored.get(f"{name}.scale", 1))
+        arrays[name] = values if values.dtype.kind == "U" else values.astype(np.float32) * scale
     return arrays
 
 

@@ -235,8 +235,7 @@ def _built_in() -> tuple[CatalogEntry, ...]:
 
 def _read(path: Path) -> tuple[CatalogEntry, ...]:
     try:
-        source = path.read_text(encoding="utf-8")
-        return _entries(path, yaml_read.parse(source))
+        return _entries(path, yaml_read.parse(path.read_text(encoding="utf-8")))
     except yaml_read.SourceError as error:
         raise RecordInvalidError(path, error.problem, error.line) from error
     except (OSError, ValueError) as error:

@@ -111,8 +111,6 @@ def mean_cosine(vectors: protocol.Floats) -> float:
     Args:
         vectors: Shape (n, d), n >= 2, no row zero; rows need not have length 1.
     """
-    if len(vectors) < 2:
-        raise ValueError("a mean over pairs needs two vectors at least")
     exact = vectors.astype(np.float64)
     units = exact / np.linalg.norm(exact, axis=1, keepdims=True)
     count = len(units)

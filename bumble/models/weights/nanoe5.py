@@ -36,12 +36,7 @@ class Graph(Struct):
 
     def constant(self, name: str, values: NDArray[np.generic]) -> str:
         """Add a tensor. Returns its name."""
-        kind = _TYPES[values.dtype.name]
-        return self._tensor(name, kind, values.shape, values.tobytes())
-
-    def nibbles(self, name: str, shape: Sequence[int], packed: bytes) -> str:
-        """Add a tensor of 4-bit integers, the first of two in the lower half of a byte."""
-        return self._tensor(name, INT4, shape, packed)
+        return self.tensor(name, _TYPES[values.dtype.name], values.shape, values.tobytes())
 
     def node(
         self,
@@ -89,7 +84,8 @@ class Graph(Struct):
         ]
         return b"".join(head)
 
-    def _tensor(self, name: str, kind: int, shape: Sequence[int], raw: bytes) -> str:
+    def tensor(self, name: str, kind: int, shape: Sequence[int], raw: bytes) -> str:
+        """Add a tensor of numbers of some type, given by its bytes. Returns its name."""
         dimensions = b"".join(onnx.number_field(1, size) for size in shape)
         self._tensors.append(
             dimensions
@@ -127,7 +123,7 @@ class Packed(Struct, frozen=True):
     epsilon: float
     pieces: Sequence[str]
     scores: Sequence[float]
-    special: tuple[int, int, int, int]  # ids of start, end, padding and unknown
+    special: Sequence[int]  # ids of start, end, padding and unknown
     data: bytes
     tensors: dict[str, tuple[int, int]]  # by name: how many numbers, and where they begin
 
@@ -199,7 +195,6 @@ def _parse(data: bytes) -> Packed:
             raise ValueError(f"it ends before {name} does")
         tensors[name] = (size, start)
         at += 2 + length + 21
-    start_id, end_id, padding_id, unknown_id = special
     return Packed(
         hidden,
         layers,
@@ -208,7 +203,7 @@ def _parse(data: bytes) -> Packed:
         epsilon,
         pieces,
         [float(str(score)) for score in scores],
-        (start_id, end_id, padding_id, unknown_id),
+        special,
         data,
         tensors,
     )
@@ -221,12 +216,10 @@ def tokenizer(packed: Packed) -> bytes:
     plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     ends = [packed.pieces[start], packed.pieces[end]]
 
-    def mark(name: str) -> dict[str, Any]:
-        return {"SpecialToken": {"id": name, "type_id": 0}}
+    def part(kind: str, name: str) -> dict[str, Any]:
+        return {kind: {"id": name, "type_id": 0}}
 
-    def text(name: str) -> dict[str, Any]:
-        return {"Sequence": {"id": name, "type_id": 0}}
-
+    first, last = (part("SpecialToken", mark) for mark in ends)
     document = {
         "version": "1.0",
         "truncation": None,
@@ -249,8 +242,8 @@ def tokenizer(packed: Packed) -> bytes:
         },
         "post_processor": {
             "type": "TemplateProcessing",
-            "single": [mark(ends[0]), text("A"), mark(ends[1])],
-            "pair": [mark(ends[0]), text("A"), mark(ends[1]), text("B"), mark(ends[1])],
+            "single": [first, part("Sequence", "A"), last],
+            "pair": [first, part("Sequence", "A"), last, part("Sequence", "B"), last],
             "special_tokens": {
                 name: {"id": name, "ids": [n], "tokens": [name]}
                 for name, n in zip(ends, (start, end), strict=True)
@@ -284,7 +277,7 @@ def _embedded(made: Graph, packed: Packed) -> str:
     width = packed.hidden
     weights, scales = packed.blocks("emb.word", width)
     signed: NDArray[np.uint8] = np.bitwise_xor(weights, 8, dtype=np.uint8)  # with a sign, now
-    words = made.nibbles("emb.word", weights.shape, _packed(signed).tobytes())
+    words = made.tensor("emb.word", INT4, weights.shape, _packed(signed).tobytes())
     inputs = [words, "input_ids", made.constant("emb.word.scales", scales)]
     how = {"gather_axis": 0, "quantize_axis": 1, "block_size": BLOCK}
     word = made.node("GatherBlockQuantized", inputs, "word", MICROSOFT, **how)
@@ -349,5 +342,4 @@ def _layer(made: Graph, packed: Packed, layer: str, states: str, mask: str) -> s
 
 def _packed(weights: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Put two neighbours into a byte, the first in its lower half."""
-    pairs = (weights[:, ::2] & 15) | (weights[:, 1::2] << 4)
-    return pairs.astype(np.uint8)
+    return ((weights[:, ::2] & 15) | (weights[:, 1::2] << 4)).astype(np.uint8)
