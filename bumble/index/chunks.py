@@ -38,7 +38,6 @@ from bumble.records.projects import Project
 from bumble.records.relationships import Relationship
 from bumble.records.skills import Skill
 from bumble.text import languages, words
-from bumble.text.markdown import Document
 
 VERSION = f"8.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
@@ -216,10 +215,11 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
                 at=told,
                 people=(record.id,),
             )
+    source = record.source.source
     yield RecordText(
         record.id,
         text,
-        _body_line(record.source, text),
+        source.count("\n", 0, max(0, source.rfind(text))) + 1 - record.source.beside,
         record.provenance,
         head=_head(record),
         at=at.isoformat() if at else "",
@@ -254,12 +254,6 @@ def _head(record: Any) -> str:
             about = (name, record.dynamic, ", ".join(record.topics))
             return ". ".join(filter(None, about)) + "\n"
     return ""
-
-
-def _body_line(document: Document, text: str) -> int:
-    """Return the line of the file on which its body starts."""
-    source = document.source
-    return source.count("\n", 0, max(0, source.rfind(text))) + 1 - document.beside
 
 
 def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import compress
 from math import log
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -221,8 +222,9 @@ class _Matcher:
         wanted = set(ids)
         new = self.database.token_rows(sorted(wanted - self.at.keys()))
         self._match(new)
-        chosen = sorted((self.at[chunk_id] for chunk_id in wanted), key=self._place)
-        rows = [self.rows[n] for n in chosen]
+        # by path, turn and id: the same order in every index of the same files
+        rows = sorted((self.rows[self.at[key]] for key in wanted), key=itemgetter(13, 3, 0))
+        chosen = [self.at[row[0]] for row in rows]
         matched = self.matched[:, chosen]
         files = np.array([row[2] for row in rows], np.int64)
         turns = np.array([row[3] if row[1] == "message" else -1 for row in rows], np.int64)
@@ -281,11 +283,6 @@ class _Matcher:
         self.covered = np.concatenate([self.covered, covered])
         self.bm25 = np.concatenate([self.bm25, scores.astype(np.float32)])
         self.stands = np.hstack([self.stands, (in_own + in_around) > 0])
-
-    def _place(self, n: int) -> tuple[str, int, int]:
-        """Order rows by path, turn and id: the same in every index of the same files."""
-        row = self.rows[n]
-        return row[13], row[3], row[0]
 
 
 def rank(

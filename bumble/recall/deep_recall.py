@@ -235,7 +235,9 @@ class _Metered(Wrapper):
         config, spent = self._config, self.spent
         if not self.left:
             raise LimitReachedError(f"{config.steps} steps were taken")
-        prompt = self._prompt_tokens(request)
+        texts = sum(tokens.estimate_message(message.content) for message in request.messages)
+        told = texts + tokens.estimate(request.schema_text)
+        prompt = int(told * self._ratio * MARGIN) + 1  # rather too much than too little
         most = min(request.max_tokens, config.max_tokens - spent.tokens - prompt)
         most = min(most, self._payable(prompt, most))
         if most < LEAST_ANSWER_TOKENS:
@@ -257,12 +259,6 @@ class _Metered(Wrapper):
         self._count(completion.usage, prompt, min(most, len(completion.text) // 4 + 1))
         self._time(time.monotonic() - began)
         return completion
-
-    def _prompt_tokens(self, asked: Request) -> int:
-        """Estimate what a prompt takes, rather too much than too little."""
-        texts = sum(tokens.estimate_message(message.content) for message in asked.messages)
-        told = texts + tokens.estimate(asked.schema_text)
-        return int(told * self._ratio * MARGIN) + 1
 
     def _cost(self, prompt: int, written: int) -> float:
         prices = self._prices

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -64,29 +63,20 @@ def weight(
     if episode is None:
         return None
     felt, age = episode.imprints, max(0.0, (at - episode.at).total_seconds())
-    return Weight(
-        _shares(felt, mood, age, memory),
-        age / 86_400,
-        affects.imprint_factor(felt, mood, age, memory),
-    )
-
-
-def _shares(
-    felt: Sequence[affects.Imprint], mood: str, age_seconds: float, memory: FeltMemoryConfig
-) -> tuple[ImprintShare, ...]:
-    decay = math.exp2(-age_seconds / memory.imprint_decay_half_life_seconds)
-    counted = affects.imprint_shares(felt, mood, age_seconds, memory)
-    return tuple(
+    decay = math.exp2(-age / memory.imprint_decay_half_life_seconds)
+    counted = affects.imprint_shares(felt, mood, age, memory)
+    shares = tuple(
         ImprintShare(
-            felt_imprint.emotion,
-            felt_imprint.intensity,
-            felt_imprint.trigger,
-            affects.affinity(mood, felt_imprint.emotion),
+            imprint.emotion,
+            imprint.intensity,
+            imprint.trigger,
+            affects.affinity(mood, imprint.emotion),
             decay,
             share,
         )
-        for felt_imprint, share in zip(felt, counted, strict=True)
+        for imprint, share in zip(felt, counted, strict=True)
     )
+    return Weight(shares, age / 86_400, affects.imprint_factor(felt, mood, age, memory))
 
 
 def _charged(entity: Entity, hit: Hit) -> episodes.Episode | None:

@@ -31,7 +31,7 @@ from bumble.recall import belief_strength, emotion_weight, periods
 from bumble.records import base, beliefs, episodes, kinds, knowledge, session_files, sessions, state
 from bumble.records.kinds import RECALLED
 from bumble.records.provenance import BY_FORM
-from bumble.records.sessions import Message, Notice, Session
+from bumble.records.sessions import Session
 from bumble.runtime import body_state, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
@@ -63,38 +63,18 @@ def beside(
 
 def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dict[str, NewerWord]:
     """Return the corrections in talks of which nothing has been kept yet."""
-    newer = {}
-    for name in _unkept(entity):
-        for message, notice in _corrections(entity, name, readers):
-            template = templates.load(words.language(message.text))
-            line = quotes.plain(quotes.line(quotes.of(message, zone), template))
-            newer[notice.corrects[0]] = NewerWord(message.id, line)
-    return newer
-
-
-def _unkept(entity: Entity) -> list[str]:
-    """Return the ids of the latest talks of which nothing was kept; none if that can't be read."""
+    newer, waiting = {}, list[str]()
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
-        return list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
-    return []
-
-
-def _corrections(
-    entity: Entity, session_id: str, readers: Sequence[str]
-) -> list[tuple[Message, Notice]]:
-    """Return the messages of a conversation that put others right and may be quoted."""
-    with suppress(UserError):
-        session = session_files.load(entity.sessions / session_id / sessions.FILE)
-        if base.may_read(session.people, readers):
-            return [
-                (message, notice)
-                for message in session.messages
-                if (notice := session.notices.get(message.id)) is not None
-                and notice.keep
-                and notice.corrects
-                and secrets.find_secret(message.text) is None
-            ]
-    return []
+        waiting = list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
+    for session in session_files.talks(entity.sessions / name / sessions.FILE for name in waiting):
+        for message in session.messages if base.may_read(session.people, readers) else ():
+            notice = session.notices.get(message.id)
+            may_quote = secrets.find_secret(message.text) is None
+            if notice and notice.keep and notice.corrects and may_quote:
+                template = templates.load(words.language(message.text))
+                line = quotes.plain(quotes.line(quotes.of(message, zone), template))
+                newer[notice.corrects[0]] = NewerWord(message.id, line)
+    return newer
 
 
 def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
@@ -254,10 +234,10 @@ def find(
     wants_faded = faded is None and not unasked and not any(is_near(hit, config) for hit in hits)
     if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
-    if not newer:
-        return _believed(memory.entity, hits, search.at)
     # as they stand now: without what gave way, with what was put right since
     believed = _believed(memory.entity, hits, search.at)
+    if not newer:
+        return believed
     return beside(memory.entity, believed, search.readers, search.at.tzinfo)
 
 

@@ -263,15 +263,12 @@ class _Reading:
             if each.yearless and following is not None and not following.yearless:
                 year = following.first.year
                 shift = year - each.first.year - (each.first.replace(year=year) > following.first)
-                each = _moved(each, shift)
+                first = _day(each.first.year + shift, each.first.month, each.first.day)
+                first = first or each.first
+                each = _Named(first, first + (each.last - each.first), each.at)
             settled.append(each)
             following = each
         return settled
-
-
-def _moved(each: _Named, years: int) -> _Named:
-    first = _day(each.first.year + years, each.first.month, each.first.day) or each.first
-    return _Named(first, first + (each.last - each.first), each.at)
 
 
 def _codes(text: str) -> tuple[str, ...]:

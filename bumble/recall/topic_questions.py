@@ -158,17 +158,12 @@ def _thing(
     return whole, tuple(places), tuple(said)
 
 
-def _eras(texts: Sequence[topic_mining.Text]) -> list[Sequence[topic_mining.Text]]:
-    """Split the texts of a topic, oldest first, into its first, middle and last third."""
-    bounds = [round(len(texts) * part / 3) for part in range(4)]
-    return [texts[start:end] for start, end in pairwise(bounds)]
-
-
 def _sample(topic: topic_mining.Topic) -> Iterator[topic_mining.Text]:
     """Draw mentions from each era, by the hash of their ids, and the last: it may answer much."""
     dated = [text for text in topic.texts if text.kind in DRAWN_FROM and text.at is not None]
     last = {text.id for text in dated[-1:]}
-    for era in _eras(dated):
+    for start, end in pairwise(round(len(dated) * part / 3) for part in range(4)):
+        era = dated[start:end]
         by_hash = sorted({text.id for text in era}, key=lambda id_: sha256(id_.encode()).digest())
         drawn = last.union(by_hash[:OF_ERA])
         yield from (text for text in era if text.id in drawn)
@@ -277,6 +272,7 @@ def drawn(
         return JobResult(f"{PURPOSE}: none", tuple, (why,), data, ran=False, in_vain=True)
     sources = tuple(dict.fromkeys(id_ for catalyst in catalysts for id_ in catalyst.sources))
     cited = [text for text in job.topic.texts if text.id in sources]
+    listed = [set(each) for each in (*(text.audience for text in cited), *shown) if each]
     made = topics.new(
         name,
         catalysts,
@@ -288,7 +284,7 @@ def drawn(
             model=model,
             sources=sources,
             trust=base.lowest_trust(text.trust for text in cited),
-            audience=_audience([*(text.audience for text in cited), *shown]),
+            audience=tuple(sorted(set.intersection(*listed))) if listed else (),  # for all
         ),
     )
     lines = [f"Drew {words.counted(len(catalysts), 'question')} that {name} keeps raising."]
@@ -301,12 +297,6 @@ def drawn(
         data=data,
         trailers=traced(sources, model),
     )
-
-
-def _audience(audiences: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return who may meet all of some texts; empty: everyone."""
-    listed = [set(audience) for audience in audiences if audience]
-    return tuple(sorted(set.intersection(*listed))) if listed else ()
 
 
 def _plan(runtime: Runtime, job: Drawing, drawn: topics.TopicFile) -> Sequence[Change | None]:

@@ -45,15 +45,15 @@ my ne or pa pnb ps sa sd si ta te tg tt ug ur wuu yi yue
 """
 _IN_OTHER_LETTERS = frozenset(_OTHERS.split())
 # Dialects the model tells from the language that who speaks them reads and is answered in.
-_DIALECTS = (
-    ("de", "als bar"),
-    ("en", "sco"),
-    ("es", "an"),
-    ("fr", "wa"),
-    ("it", "eml lmo nap pms scn vec"),
-    ("nl", "li vls"),
-    ("pt", "mwl"),
-)
+_DIALECTS = {
+    **dict.fromkeys(("als", "bar"), "de"),
+    **dict.fromkeys(("eml", "lmo", "nap", "pms", "scn", "vec"), "it"),
+    **dict.fromkeys(("li", "vls"), "nl"),
+    "sco": "en",
+    "an": "es",
+    "wa": "fr",
+    "mwl": "pt",
+}
 _LABEL = "__label__"  # what fastText writes before a code
 MOST_LIKELY = 20  # languages that the model is asked for
 _RULED_OUT = 1e-30  # probability of a language that isn't written in such letters
@@ -74,8 +74,8 @@ def language(text: str) -> str:
     told = evidence(text)
     if not told:
         return ""
-    expected = _expected_logarithms()
-    shares = {code: share + expected[code] for code, share in told.items()}
+    # what only the model has heard of is not expected
+    shares = {code: told[code] + math.log(share) for code, share in _expected().items()}
     likeliest = max(shares, key=shares.__getitem__)
     most = shares.pop(likeliest)
     return likeliest if most >= max(shares.values()) + math.log(CLEAR) else ""
@@ -151,7 +151,7 @@ def evidence(text: str) -> Mapping[str, float]:
     chances: defaultdict[str, float] = defaultdict(float)
     for label, chance in zip(*_model().predict(plain, k=MOST_LIKELY), strict=True):
         code = label.removeprefix(_LABEL)
-        chances[_language_of_dialects().get(code, code)] += chance
+        chances[_DIALECTS.get(code, code)] += chance
     told = dict.fromkeys(_expected(), _SHARPNESS * math.log(_LEAST))
     for code, chance in chances.items():
         told[code] = _SHARPNESS * math.log(max(chance, _LEAST))
@@ -174,18 +174,6 @@ def _expected() -> Mapping[str, float]:
     weights = {code: weight for weight, codes in _EXPECTED for code in codes.split()}
     total = sum(weights.values())
     return {code: weight / total for code, weight in weights.items()}
-
-
-@cache
-def _language_of_dialects() -> Mapping[str, str]:
-    return {dialect: code for code, dialects in _DIALECTS for dialect in dialects.split()}
-
-
-@cache
-def _expected_logarithms() -> Mapping[str, float]:
-    unexpected = -math.inf  # what only the model has heard of
-    expected = {code: math.log(share) for code, share in _expected().items()}
-    return defaultdict(lambda: unexpected, expected)
 
 
 @cache

@@ -110,8 +110,11 @@ class HeadReader:
             openings = filter(None, (pattern.match(text) for pattern in _OPENINGS))
             for part in (*(one[1] for one in openings), *words.sentences(text)):
                 read = self._read(part)
-                if may_introduce or read.scores.get("introduce", 0.0) > SURELY_INTRODUCES:
-                    whole = _introduced(whole, read)
+                sure = may_introduce or read.scores.get("introduce", 0.0) > SURELY_INTRODUCES
+                is_one = read.has("introduce") and read.main in ("introduce", "greet")
+                if sure and read.name and is_one:
+                    scores = {**whole.scores, "introduce": read.scores["introduce"]}
+                    whole = replace(whole, scores=scores, name=read.name)
         return whole
 
     def _read(self, text: str, previous: str = "") -> MessageReading:
@@ -122,7 +125,8 @@ class HeadReader:
         states, offsets = states[:MOST_TOKENS], offsets[:MOST_TOKENS]
         if not offsets:
             return MessageReading()
-        out = self._forward(states, self._before(previous), grams(text))
+        before = self._embedder.states(previous)[0][:MOST_TOKENS] if previous.strip() else None
+        out = self._forward(states, before, grams(text))
         above = {name: float(out[name] - cut) for name, cut in self._cuts.items()}
         heavy, glad = (
             int(above[f"{one} 1"] > 0) + int(min(above[f"{one} 1"], above[f"{one} 2"]) > 0)
@@ -136,16 +140,12 @@ class HeadReader:
         name, when, what = spans(text, offsets, out["spans"], least)
         return MessageReading(keep, scores, heavy, glad, name, when, what, out["replies"])
 
-    def _before(self, previous: str) -> Floats | None:
-        if not previous.strip():
-            return None
-        mean: Floats = self._embedder.states(previous)[0][:MOST_TOKENS].mean(axis=0)
-        return mean
-
     def _forward(self, states: Floats, before: Floats | None, counts: Floats) -> dict[str, Any]:
-        """Run the head. Shapes: states (t, hidden), before (hidden,), counts (GRAMS,)."""
+        """Run the head. Shapes: states (t, hidden), before the same, counts (GRAMS,)."""
         w, mean, deviation = self._weights, self._weights["mean"], self._weights["deviation"]
-        first = w["none"] if before is None else self._dense("before", (before - mean) / deviation)
+        first = w["none"]
+        if before is not None:
+            first = self._dense("before", (before.mean(axis=0) - mean) / deviation)
         states = (states - mean) / deviation
         h = np.concatenate([np.reshape(first, (1, -1)), self._dense("in", states)])
         for layer in range(sum(name.endswith(".qkv.w") for name in w)):
@@ -186,14 +186,6 @@ class HeadReader:
         scaled = (x - mean) / np.sqrt(variance + _EPSILON)
         out: Floats = scaled * self._weights[f"{name}.g"] + self._weights[f"{name}.b"]
         return out
-
-
-def _introduced(whole: MessageReading, part: MessageReading) -> MessageReading:
-    """Return the reading of a message of which a part may say who its speaker is."""
-    if not (part.name and part.has("introduce") and part.main in ("introduce", "greet")):
-        return whole
-    scores = {**whole.scores, "introduce": part.scores["introduce"]}
-    return replace(whole, scores=scores, name=part.name)
 
 
 def grams(text: str) -> Floats:

