@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.index import form, terms
-from bumble.index.form import Form
 from bumble.records import (
     base,
     dreams,
@@ -31,7 +30,6 @@ from bumble.records import (
     sessions,
     topics,
 )
-from bumble.records.dreams import Dream
 from bumble.records.episodes import Episode
 from bumble.records.kind import RecordKind
 from bumble.records.projects import Project
@@ -91,7 +89,7 @@ class Chunk(Struct, frozen=True):
     session: str = ""  # the session a message belongs to
     turn: int = 0  # of the messages of its session, from 0
     speaker: str = ""  # who said it, as shown
-    form: Form = form.PLAIN  # how it is put
+    form: form.Form = form.PLAIN  # how it is put
     language: str = words.DEFAULT_LANGUAGE  # that its terms are made in
     active: bool = True  # False: dormant or archived; found by search, not by recall
 
@@ -231,7 +229,7 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
 
 def _told(record: Any) -> str:
     """Return what a record says: of a dream its images and their thread, without headings."""
-    if isinstance(record, Dream):
+    if isinstance(record, dreams.Dream):
         return "\n".join((*record.fragments, record.thread)).strip()
     told: str = record.told
     return told
@@ -243,7 +241,7 @@ def _head(record: Any) -> str:
         case Episode():
             people = ", ".join(spoken_name(person) for person in record.people)
             return f"({spoken_date(record.at.date())}) " + (f"With {people}: " if people else "")
-        case Dream():
+        case dreams.Dream():
             return f"({spoken_date(record.at.date())}) "
         case Skill():
             return f"{record.name}: {record.description}\n"

@@ -23,8 +23,6 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import late, place, rerank, terms
-from bumble.index.late import Shares
-from bumble.index.rerank import Parts
 from bumble.index.rows import Filter, Period, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import Store
@@ -34,7 +32,7 @@ LEAST_DEPTH = 200  # candidates of each leg
 DEPTH_FACTOR = 5  # and at least this many for each hit wanted
 SAMPLE = 128  # texts that say how near any text of an index is to a query
 UNSEEN = 4  # unrelated texts that are counted with them, for an index that is all about one thing
-_SHARES = Shares()
+_SHARES = late.Shares()
 
 
 class Hit(Struct, frozen=True):
@@ -52,7 +50,7 @@ class Hit(Struct, frozen=True):
     session: str
     speaker: str
     score: float
-    parts: Parts
+    parts: rerank.Parts
     faded: bool = False  # dormant or archived
     ordinal: int = 0  # of the passage among those of its record
     goes_on: bool = False  # whether the record says more after it
@@ -127,7 +125,7 @@ def search(
     only: Filter | None = None,
     limit: int = 10,
     factor: Factor | None = None,
-    shares: Shares = _SHARES,
+    shares: late.Shares = _SHARES,
     asker: str = "",
     asking: rerank.RerankTurn | None = None,
     fits: Callable[[Hit], bool] | None = None,
@@ -238,13 +236,13 @@ def _joined(legs: Iterable[Iterable[int]]) -> list[int]:
 
 class _Scored(Struct, frozen=True):
     row: tuple[Any, ...]
-    parts: Parts  # without its factor
+    parts: rerank.Parts  # without its factor
 
     def score(self, factor: float) -> float:
         return round(self.parts.relevance * factor, 6)
 
 
-def _by_words(search_query: _Query, shares: Shares) -> list[_Scored]:
+def _by_words(search_query: _Query, shares: late.Shares) -> list[_Scored]:
     """Score the best candidates by BM25 alone, and by whether they are of the period asked for."""
     index, asked = search_query.index, search_query.asked
     rows = index.store.hit_rows(search_query.lexical)
@@ -275,7 +273,7 @@ def _by_words(search_query: _Query, shares: Shares) -> list[_Scored]:
     return [
         _Scored(
             row,
-            Parts(
+            rerank.Parts(
                 bm25=word,
                 bm25_scaled=scaled,
                 relevance=whole,
@@ -291,7 +289,7 @@ def _by_token(
     search_query: _Query,
     meaning: _Meaning,
     limit: int,
-    shares: Shares,
+    shares: late.Shares,
     who: tuple[str, rerank.RerankTurn | None],
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""

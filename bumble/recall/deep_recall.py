@@ -22,14 +22,11 @@ from bumble.entity.config import DeepRecallConfig
 from bumble.errors import LimitReachedError, UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
-from bumble.guard.verifier import ClaimSources, Said
 from bumble.index import chunks
 from bumble.index.search import Hit
 from bumble.llm import prompts
 from bumble.llm.protocol import Completion, EnoughError, OnText, Request, Usage, Wrapper
 from bumble.recall import memory_search, prompt_memories, whole_record
-from bumble.recall.memory_search import Search
-from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import base, relationships, session_files
 from bumble.runtime.job import array, ask, closed
 from bumble.runtime.runtime import Runtime
@@ -75,7 +72,7 @@ class Recollection(Struct, frozen=True):
 
 def recall(
     runtime: Runtime,
-    search: Search,
+    search: memory_search.Search,
     question: str,
     scope: Scope = "all",
     *,
@@ -136,7 +133,7 @@ class Reach(Struct, frozen=True):
     """What one deep recall may look at."""
 
     runtime: Runtime
-    base: Search  # whoever asks, when, and outside of which conversation
+    base: memory_search.Search  # whoever asks, when, and outside of which conversation
     kinds: tuple[str, ...] = ()  # empty: all
 
     def search(self, query: str, *, limit: int = RESULTS, **bounds: Any) -> list[Hit]:
@@ -190,7 +187,7 @@ class Reach(Struct, frozen=True):
         ]
 
 
-def _reach(runtime: Runtime, search: Search, scope: Scope, current: str) -> Reach:
+def _reach(runtime: Runtime, search: memory_search.Search, scope: Scope, current: str) -> Reach:
     """Return what may be looked at in a scope; `current`: the conversation that goes on."""
     if scope == "all":
         return Reach(runtime, search)
@@ -456,7 +453,7 @@ class _Plan:
 
 def _line(number: int, source: Hit, limit_tokens: int) -> str:
     when = f" ({source.at:%Y-%m-%d %a})" if source.at else ""
-    origin = QUOTED_FROM.get(source.trust, "")
+    origin = prompt_memories.QUOTED_FROM.get(source.trust, "")
     quoted = f" [quoted from {origin}]" if origin else ""
     who = f" {source.speaker}:" if source.speaker else ""
     text = tokens.cut(words.one_line(source.text), limit_tokens)
@@ -474,7 +471,7 @@ def citation_problem(answer: str, cited: Sequence[Hit], names: Sequence[str], zo
     """
     if not cited:
         return "it rests on no place"
-    said = tuple(Said(one.id, one.at, one.speaker, one.text) for one in cited if one.at)
+    said = tuple(verifier.Said(one.id, one.at, one.speaker, one.text) for one in cited if one.at)
     known = tuple(one.text for one in cited if not one.at)
-    why = verifier.check_prose(answer, ClaimSources(said, known, tuple(names), zone)).why
+    why = verifier.check_prose(answer, verifier.ClaimSources(said, known, tuple(names), zone)).why
     return why.replace("nobody said", "these places don't say", 1)  # others may

@@ -31,7 +31,6 @@ from bumble.recall import belief_strength, emotion_weight, periods
 from bumble.records import base, beliefs, episodes, kinds, knowledge, session_files, sessions, state
 from bumble.records.kinds import RECALLED
 from bumble.records.provenance import BY_FORM
-from bumble.records.sessions import Session
 from bumble.runtime import body_state, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
@@ -157,7 +156,7 @@ def search_of(runtime: Runtime, readers: Sequence[str], **more: Any) -> Search:
     return Search(readers, body_state.read(runtime, at).mood.name, at, **more)
 
 
-def last_turn(session: Session) -> RerankTurn | None:
+def last_turn(session: sessions.Session) -> RerankTurn | None:
     """Return the turn of the last message of a person, which asks what is searched for."""
     roles = [message.role for message in chunks.turns(session)]
     if "user" not in roles:

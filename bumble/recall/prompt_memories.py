@@ -29,7 +29,6 @@ from bumble.records import (
     skills,
 )
 from bumble.records.relationships import Relationship
-from bumble.records.sessions import Session
 from bumble.runtime import people, rules
 from bumble.runtime.runtime import Result, Runtime
 from bumble.text import stop_words, tokens, words
@@ -53,7 +52,7 @@ SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tel
 
 def blocks(
     runtime: Runtime,
-    session: Session,
+    session: sessions.Session,
     person: str,
     mood: str,
     at: datetime,
@@ -86,7 +85,9 @@ def blocks(
     ]
 
 
-def _relationships(runtime: Runtime, session: Session, person: str, at: datetime) -> list[Block]:
+def _relationships(
+    runtime: Runtime, session: sessions.Session, person: str, at: datetime
+) -> list[Block]:
     """Say what the entity knows of those it talks with; in company one line a person."""
     if len(session.people) > 1:
         return _company(runtime, session, at)
@@ -126,7 +127,7 @@ def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
     return fitting
 
 
-def _company(runtime: Runtime, session: Session, at: datetime) -> list[Block]:
+def _company(runtime: Runtime, session: sessions.Session, at: datetime) -> list[Block]:
     """Say a line of each who is there: of a portrait only what all of them may hear."""
     most = runtime.config.memory.relational.max_context_tokens
     line_tokens = min(COMPANY_TOKENS, most // len(session.people))
@@ -170,7 +171,7 @@ def _book(runtime: Runtime) -> knowledge.Knowledge:
 def _knowledge(
     runtime: Runtime,
     search: memory_search.Search,
-    session: Session,
+    session: sessions.Session,
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
 ) -> list[Block]:
@@ -193,7 +194,7 @@ def _knowledge(
 def _memories(
     runtime: Runtime,
     search: memory_search.Search,
-    session: Session,
+    session: sessions.Session,
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
 ) -> list[Block]:
@@ -227,7 +228,7 @@ def _told(runtime: Runtime, hit: Hit) -> tuple[str, ...]:
 def _just_before(
     runtime: Runtime,
     search: memory_search.Search,
-    session: Session,
+    session: sessions.Session,
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
 ) -> list[Block]:
@@ -248,7 +249,7 @@ def _just_before(
     return _blocks("just before", "What the talk so far brings to mind:", lines)
 
 
-def _projects(entity: Entity, session: Session) -> list[Block]:
+def _projects(entity: Entity, session: sessions.Session) -> list[Block]:
     """Say how the projects stand that the message is about, and no others."""
     lines = [
         (project.provenance.trust, f"- {_line(project.text, PROJECT_TOKENS)}")
@@ -257,7 +258,7 @@ def _projects(entity: Entity, session: Session) -> list[Block]:
     return _blocks("projects", "What is being worked on:", lines)
 
 
-def named_projects(entity: Entity, session: Session) -> list[projects.Project]:
+def named_projects(entity: Entity, session: sessions.Session) -> list[projects.Project]:
     """Return the projects that the last message is about, as far as all here may meet them."""
     message = session.messages[-1].text
     about = [
@@ -270,7 +271,7 @@ def named_projects(entity: Entity, session: Session) -> list[projects.Project]:
     return about[:MOST_PROJECTS]
 
 
-def _skills(entity: Entity, session: Session) -> list[Block]:
+def _skills(entity: Entity, session: sessions.Session) -> list[Block]:
     recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
     readable = [
         skill
@@ -373,7 +374,9 @@ def _line(text: str, limit_tokens: int) -> str:
     return tokens.cut(quotes.plain(text), limit_tokens)
 
 
-def answer(runtime: Runtime, query: str, session: Session, unseen: Sequence[str] = ()) -> Result:
+def answer(
+    runtime: Runtime, query: str, session: sessions.Session, unseen: Sequence[str] = ()
+) -> Result:
     """Answer the entity's own question to its memory; see `blocks` for what is unseen."""
     search = question_of(runtime, session, unseen)
     found = memory_search.answers(runtime.memory, runtime.config, search, query)
@@ -382,7 +385,9 @@ def answer(runtime: Runtime, query: str, session: Session, unseen: Sequence[str]
     return worded(runtime, hits)
 
 
-def question_of(runtime: Runtime, session: Session, unseen: Sequence[str]) -> memory_search.Search:
+def question_of(
+    runtime: Runtime, session: sessions.Session, unseen: Sequence[str]
+) -> memory_search.Search:
     """Return the search that the entity makes itself in a conversation."""
     asking = memory_search.last_turn(session)
     return memory_search.search_of(
@@ -405,7 +410,7 @@ def worded(runtime: Runtime, hits: Sequence[Hit]) -> Result:
     return Result("\n".join(lines), found=True, trust=trust)
 
 
-def whole(runtime: Runtime, reference: str, session: Session) -> Result:
+def whole(runtime: Runtime, reference: str, session: sessions.Session) -> Result:
     """Return the whole of what this conversation or a memory in it was shown cut or cleared.
 
     Raises:

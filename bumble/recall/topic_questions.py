@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity import changes, secrets
-from bumble.entity.changes import Change
 from bumble.fallback import quotes, sayings
 from bumble.guard.verifier import ClaimSources
 from bumble.llm import prompts
@@ -299,7 +298,9 @@ def drawn(
     )
 
 
-def _plan(runtime: Runtime, job: Drawing, drawn: topics.TopicFile) -> Sequence[Change | None]:
+def _plan(
+    runtime: Runtime, job: Drawing, drawn: topics.TopicFile
+) -> Sequence[changes.Change | None]:
     """Plan to write a topic, unless somebody has edited it in the meantime: the edit stays.
 
     Its file is named for it; one that was drawn of it under another name gives way.

@@ -11,7 +11,6 @@ import numpy as np
 from bumble.errors import FolderUnwritableError
 from bumble.files import disk
 from bumble.models.embed import onnx, protocol
-from bumble.models.embed.onnx import OnnxEmbedder
 from bumble.models.weights import store
 from bumble.models.weights.catalog import CatalogEntry, EmbeddingRun
 
@@ -29,7 +28,7 @@ def open_embedder(
     entry: CatalogEntry,
     dimensions: int | None = None,
     tell: Callable[[str], object] = str,
-) -> OnnxEmbedder:
+) -> onnx.OnnxEmbedder:
     """Open an embedding model.
 
     Args:
@@ -141,9 +140,9 @@ def _open(
     dimensions: int,
     unrelated_cosine: float,
     token_mean: protocol.Floats | None,
-) -> OnnxEmbedder:
+) -> onnx.OnnxEmbedder:
     run = _run(installed.entry)
-    return OnnxEmbedder(
+    return onnx.OnnxEmbedder(
         installed.path("model.onnx"),
         installed.path("tokenizer.json"),
         identity(installed.entry, dimensions),

