@@ -139,8 +139,7 @@ def texts(kind: str, path: Path, *, zone: tzinfo, part: str | None = None) -> It
         RecordInvalidError: If the file does not hold what it should, naming file and line.
     """
     if kind in _OF_MANY:
-        whole = source(kind, path) if part is None else part
-        return _OF_MANY[kind](whole, path, zone)
+        return _OF_MANY[kind](source(kind, path) if part is None else part, path, zone)
     return _topic(path) if kind == topics.TOPIC.passages else _record(kind, path)
 
 

@@ -138,8 +138,7 @@ def form(text: str, language: str) -> Form:
     rules = _languages()[language]
     words, asking = _words(text), 0
     if _ASKS.search(text):
-        sentences = SENTENCE.findall(text)
-        asking = sum(len(_words(each)) for each in sentences if _ASKS.search(each))
+        asking = sum(len(_words(each)) for each in SENTENCE.findall(text) if _ASKS.search(each))
     own = not rules.first_person.isdisjoint(words)
     return Form(asking / len(words) if words else 0.0, own)
 

@@ -38,8 +38,7 @@ def scan(entity: Entity) -> dict[str, Stamp]:
         record = companions.record_of(name)
         if record in stamps:  # what differs if a file of the two does
             own = stamps[record]
-            united = max(own[0], beside[0]), max(own[1], beside[1]), own[2] + beside[2]
-            stamps[record] = united
+            stamps[record] = (max(own[0], beside[0]), max(own[1], beside[1]), own[2] + beside[2])
     return stamps
 
 

@@ -220,8 +220,7 @@ class _Matcher:
     def load(self, ids: Iterable[int]) -> _Loaded:
         """Load chunks, and match those that are new."""
         wanted = set(ids)
-        new = self.database.token_rows(sorted(wanted - self.at.keys()))
-        self._match(new)
+        self._match(self.database.token_rows(sorted(wanted - self.at.keys())))
         # by path, turn and id: the same order in every index of the same files
         rows = sorted((self.rows[self.at[key]] for key in wanted), key=itemgetter(13, 3, 0))
         chosen = [self.at[row[0]] for row in rows]
@@ -404,6 +403,5 @@ def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool
     everyone = set[str]().union(*people)
     asked_for = {name for name in everyone if late.asked_about(question.text, name)}
     if not asked_for or form.is_own(question.text):
-        own = {question.asker} if question.asker else everyone - {question.entity}
-        asked_for |= own
+        asked_for |= {question.asker} if question.asker else everyone - {question.entity}
     return [not asked_for.isdisjoint(names) for names in people]

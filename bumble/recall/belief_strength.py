@@ -59,8 +59,7 @@ def strength(belief: beliefs.Belief, at: datetime) -> float:
     if above <= 0:
         return belief.confidence
     days = max(0.0, (at - belief.reinforced).total_seconds() / _DAY_SECONDS)
-    half_life = HALF_LIFE_DAYS[belief.category]
-    return float(FLOOR + above * 0.5 ** (days / half_life))
+    return float(FLOOR + above * 0.5 ** (days / HALF_LIFE_DAYS[belief.category]))
 
 
 def confirmed(confidence: float, by: str) -> float:
@@ -154,8 +153,7 @@ class _Book:
         if same is not None:
             # a dream, or a window that cites the entity too, makes nobody's word any firmer
             if not base.is_lower(claim.provenance.trust, same.provenance.trust):
-                change = plan_confirm(same, claim.by, self.at, evidence=claim.evidence)
-                self._put(same, change)
+                self._put(same, plan_confirm(same, claim.by, self.at, evidence=claim.evidence))
             name = same.id
         elif claim.id in self.now:
             return

@@ -191,5 +191,4 @@ def answer(
         limit=prompt_memories.RESULTS,
     )
     reply = prompt_memories.worded(runtime, catalyzed.hits)
-    guided = replace(reply, text=f"{reply.text}\n{catalyzed.guidance}")
-    return guided if reply.found else reply
+    return replace(reply, text=f"{reply.text}\n{catalyzed.guidance}") if reply.found else reply

@@ -272,8 +272,7 @@ class _Metered(Wrapper):
         if cost is None and spent.dollars is not None:
             cost = self._cost(prompt, written)
         dollars = spent.dollars if cost is None else (spent.dollars or 0.0) + cost
-        total = spent.tokens + prompt + written
-        self.spent = replace(spent, tokens=total, dollars=dollars)
+        self.spent = replace(spent, tokens=spent.tokens + prompt + written, dollars=dollars)
 
     def _time(self, seconds: float) -> None:
         """End what takes too long.

@@ -85,8 +85,7 @@ def read(text: str, now: datetime) -> Period | None:
         text: The question.
         now: When it is asked, in the zone that its days are of.
     """
-    reading = _Reading(text[:MOST_CHARS], now.date())
-    named = reading.named()
+    named = _Reading(text[:MOST_CHARS], now.date()).named()
     if not named:
         return None
     first, last = min(each.first for each in named), max(each.last for each in named)

@@ -324,8 +324,7 @@ def make_overview(runtime: Runtime, readers: Sequence[str]) -> str:
     if runtime.memory.report is None and not runtime.memory.unusable:
         runtime.memory.sync_or_go_without()
     start = runtime.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    taken = take(runtime.memory, start, readers, until=start, quoted=False)
-    return _worded(taken, start)
+    return _worded(take(runtime.memory, start, readers, until=start, quoted=False), start)
 
 
 def _worded(taken: Survey, start: datetime) -> str:

@@ -384,8 +384,7 @@ def _recurring(
         for place, token in enumerate(tokens):
             if not tells[place] or (token.stem,) in taken:
                 continue
-            new = _Word("", "word", {(token.stem,)}, titled=False)
-            word = found.setdefault(token.stem, new)
+            word = found.setdefault(token.stem, _Word("", "word", {(token.stem,)}, titled=False))
             _note(word, token, text, number)
             if _is_noun(tokens, tells, place, text.language):
                 word.as_noun[token.surface] += 1

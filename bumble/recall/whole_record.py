@@ -76,8 +76,7 @@ def _views(file: Path, kind: str, zone: tzinfo) -> Iterator[RecordView]:
     if kind == MESSAGE:
         yield from messages(session_files.load(file))
         return
-    record_kind = next(entry for entry in kinds.KINDS if entry.passages == kind)
-    yield from record_kind.read(file, zone)
+    yield from next(entry for entry in kinds.KINDS if entry.passages == kind).read(file, zone)
 
 
 def messages(session: Session) -> Iterator[RecordView]:

@@ -213,8 +213,7 @@ def check(kind: Any, value: object, keys: Keys = (), *, whole: bool = False) -> 
                 check(_below(inner, key, (*keys, key)), below, (*keys, key), whole=whole)
     elif get_origin(inner) is tuple and isinstance(value, list):
         for number, item in enumerate(value):
-            place = (*keys[:-1], f"{keys[-1]}[{number}]")
-            check(get_args(inner)[0], item, place, whole=True)
+            check(get_args(inner)[0], item, (*keys[:-1], f"{keys[-1]}[{number}]"), whole=True)
     elif not _fits(kind, value) or not all(note.holds(value) for note in _told(notes)):
         raise ValueProblem(keys, f"must be {expected(kind)}, not {shown(value)}")
     if whole and is_section(inner):

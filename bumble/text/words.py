@@ -218,8 +218,7 @@ def packed(file: str) -> Any:
     """Read what a file of `wordfreq` holds."""
     import msgpack  # most commands ask for no frequency
 
-    data = gzip.decompress((frequencies() / file).read_bytes())
-    return msgpack.loads(data, strict_map_key=False)
+    return msgpack.loads(gzip.decompress((frequencies() / file).read_bytes()), strict_map_key=False)
 
 
 @cache

@@ -193,8 +193,7 @@ def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
         rest = keys[depth:]
         if getattr(node, "id", "") != "mapping":
             if above is None:  # an empty file, or comments only
-                text = nested(rest, value, 0)
-                return _open_line(source, newline) + text.replace("\n", newline)
+                return _open_line(source, newline) + nested(rest, value, 0).replace("\n", newline)
             below = "\n" + nested(rest, value, above[0].start_mark.column + 2)
             return _replace(source, *above, below.rstrip("\n"), newline)
         if node.flow_style:  # `{a: 1}`: written anew as a whole

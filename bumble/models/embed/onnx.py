@@ -391,5 +391,4 @@ def _load_session(
 def _outputs_of(names: Sequence[str]) -> bytes:
     """Return bytes that, put behind an ONNX model, make values of its graph outputs."""
     outputs = (value_info(name, FLOAT) for name in names)
-    graph = b"".join(bytes_field(OUTPUT, output) for output in outputs)
-    return bytes_field(GRAPH, graph)
+    return bytes_field(GRAPH, b"".join(bytes_field(OUTPUT, output) for output in outputs))

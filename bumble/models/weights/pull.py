@@ -137,8 +137,7 @@ def _fetch_all(
     ):
         missing.insert(0, entry.ingredient)
     for number, file in enumerate(missing):
-        later = sum(other.bytes for other in missing[number + 1 :])
-        job = _Job(entry, file, parts, later, means)
+        job = _Job(entry, file, parts, sum(other.bytes for other in missing[number + 1 :]), means)
         source = _fetch(job, [*_own_source(entry, file, own), *file.sources])
         used = str(source) if file is (entry.ingredient or entry.files[0]) else used
     # 3. drop the rest, and move the whole model into place
@@ -163,8 +162,7 @@ class _Job(Struct, frozen=True):
     def progress(self, have: int) -> None:
         """Report the bytes that are there of this file, as a share of all."""
         whole = self.entry.bytes + (self.entry.ingredient.bytes if self.entry.ingredient else 0)
-        earlier = whole - self.later_bytes - self.file.bytes
-        self.means.progress(earlier + have, whole)
+        self.means.progress(whole - self.later_bytes - self.file.bytes + have, whole)
 
 
 def _fetch(job: _Job, sources: Sequence[FileSource]) -> FileSource:

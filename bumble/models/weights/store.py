@@ -150,8 +150,7 @@ def stored(folder: Path) -> Iterator[Stored]:
         return
     for place in sorted(folder.iterdir()):
         if place.is_dir() and not place.name.startswith("."):
-            complete = (place / MANIFEST).is_file()
-            yield Stored(place.name.removesuffix(PART), _size(place), complete)
+            yield Stored(place.name.removesuffix(PART), _size(place), (place / MANIFEST).is_file())
 
 
 def sha256(path: Path) -> str:
