@@ -163,27 +163,23 @@ class Reach(Struct, frozen=True):
         session = next(session_files.talks([self.runtime.entity.root / source.path]), None)
         if session is None or not base.may_read(session.people, self.base.readers):
             return []
-        views = list(whole_record.messages(session))
-        place = next((n for n, view in enumerate(views) if view.id == source.id), None)
+        messages, name = chunks.turns(session), self.runtime.identity.name
+        place = next((n for n, one in enumerate(messages) if one.id == source.id), None)
         if place is None:
             return []
-        speakers = {
-            one.id: chunks.spoken_name(one.speaker) or one.called(self.runtime.identity.name)
-            for one in session.messages
-        }
         return [
             replace(
                 source,
-                id=view.id,
+                id=one.id,
                 line=0,
-                text=view.text,
-                at=view.at,
-                speaker=speakers[view.id],
-                audience=view.origin.audience,
-                trust=view.origin.trust,
+                text=one.text,
+                at=one.at,
+                speaker=chunks.spoken_name(one.speaker) or one.called(name),
+                audience=session.people,
+                trust=one.trust,
                 session=session.id,
             )
-            for view in views[max(0, place - AROUND) : place + AROUND + 1]
+            for one in messages[max(0, place - AROUND) : place + AROUND + 1]
         ]
 
 

@@ -102,8 +102,8 @@ def _relationships(
         *(f"- still open: {topic}" for topic in record.unresolved),
     ]
     heading = f"What you know of {prompts.harmless(record.name)}:"
-    tier = record.provenance.trust
-    return _blocks("relationship", heading, [(tier, line) for line in _within(lines, budget)])
+    text = tokens.cut("\n".join(lines), budget) if budget else ""
+    return _blocks("relationship", heading, [(record.provenance.trust, text)] if text else [])
 
 
 def _scalar(runtime: Runtime, person: Relationship, at: datetime) -> list[str]:
@@ -114,17 +114,6 @@ def _scalar(runtime: Runtime, person: Relationship, at: datetime) -> list[str]:
     stage = people.standing(person, at).stage
     numbers = f"familiarity {scores.familiarity:.0%}, warmth {scores.warmth:.0%}"
     return [f"- how you stand: {stage}, {numbers}, trust {scores.trust:.0%}"]
-
-
-def _within(lines: Sequence[str], budget_tokens: int) -> list[str]:
-    """Keep lines as far as a budget goes; the one that does not fit is cut."""
-    fitting: list[str] = []
-    for text in lines:
-        if budget_tokens <= 0:
-            break
-        fitting.append(tokens.cut(text, budget_tokens))
-        budget_tokens -= tokens.estimate(fitting[-1]) + 1
-    return fitting
 
 
 def _company(runtime: Runtime, session: sessions.Session, at: datetime) -> list[Block]:

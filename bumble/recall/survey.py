@@ -336,17 +336,14 @@ def _worded(taken: Survey, start: datetime) -> str:
         file = taken.file_of(topic)
         is_drawn = file is not None and (file.at is None or file.at < start)
         questions = (
-            [words.one_line(each.text) for each in file.catalysts] if file and is_drawn else []
+            [words.one_line(each.text) for each in file.catalysts if is_drawn] if file else []
         )
         days = topic.days_since(start)
         seen = "" if days is None else f", last {days} days before today"
         head = f"- {words.one_line(topic.name)} ({topic.frequency} times{seen}, {topic.trend})"
-        line = f"{head}: {' | '.join(questions[:CATALYSTS])}" if questions else head
-        lines += [line]
-        if tokens.estimate(prompts.tagged("memory", "\n".join(lines))) > MOST_TOKENS:
-            lines.pop()
-            break
-    return prompts.tagged("memory", "\n".join(lines)) if lines else ""
+        lines.append(f"{head}: {' | '.join(questions)}" if questions else head)
+    fitting = "\n".join(tokens.leading(lines, MOST_TOKENS))
+    return prompts.tagged("memory", fitting) if lines else ""
 
 
 def stored_overview(runtime: Runtime, readers: Sequence[str]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
 
@@ -36,11 +37,10 @@ def read(entity: Entity, zone: tzinfo, kind: str, record_id: str, path: str) -> 
         record_id: As the index has it.
         path: Of its file, relative to the entity's folder.
     """
-    try:
-        views = list(_views(entity.root / path, kind, zone))
-    except RecordInvalidError:
-        return None
-    return next((view for view in views if view.id == record_id), None)
+    with suppress(RecordInvalidError):
+        views = _views(entity.root / path, kind, zone)
+        return next((view for view in views if view.id == record_id), None)
+    return None
 
 
 def find(
@@ -61,22 +61,19 @@ def find(
     wanted = shown_reference.strip().strip("`[]").removeprefix("ref").strip().lower()
     for kind in kinds.KINDS:
         for file in kind.paths(entity) if kind.passages else ():
-            try:
-                views = list(_views(file, kind.passages, zone))
-            except RecordInvalidError:
-                continue
-            for view in views:
-                allowed = readers is None or base.may_read(view.origin.audience, readers)
-                if allowed and reference(kind.passages, view.id) == wanted:
-                    return view
+            with suppress(RecordInvalidError):
+                for view in _views(file, kind.passages, zone):
+                    allowed = readers is None or base.may_read(view.origin.audience, readers)
+                    if allowed and reference(kind.passages, view.id) == wanted:
+                        return view
     raise RecordMissingError("text with the reference", shown_reference, None)
 
 
 def _views(file: Path, kind: str, zone: tzinfo) -> Iterator[RecordView]:
     if kind == MESSAGE:
         yield from messages(session_files.load(file))
-        return
-    yield from next(entry for entry in kinds.KINDS if entry.passages == kind).read(file, zone)
+    else:
+        yield from next(entry for entry in kinds.KINDS if entry.passages == kind).read(file, zone)
 
 
 def messages(session: Session) -> Iterator[RecordView]:
@@ -99,19 +96,16 @@ def original(entity: Entity, reference: str, *talks: Session) -> str:
     """
     wanted = reference.strip().strip("`[]").removeprefix("ref").strip().lower()
     for talk in talks:
-        try:
+        with suppress(RecordMissingError):
             blob = session_files.read_blob(entity.sessions, talk.id, wanted)
-        except RecordMissingError:
-            continue
-        return blob.decode(errors="replace")
-    references: list[str] = []
-    for talk in talks:
-        for message in talk.messages:
-            name = session_files.reference(message.text)
-            if len(wanted) >= session_files.REFERENCE_CHARS and wanted.startswith(name):
-                return message.text
-            references.append(name)
-    raise RecordMissingError("text with the reference", reference, base.nearest(wanted, references))
+            return blob.decode(errors="replace")
+    texts = [message.text for talk in talks for message in talk.messages]
+    shown = {session_files.reference(text): text for text in texts}
+    found = shown.get(wanted[: session_files.REFERENCE_CHARS])
+    if found is None:
+        near = base.nearest(wanted, list(shown))
+        raise RecordMissingError("text with the reference", reference, near)
+    return found
 
 
 def everywhere(entity: Entity, reference: str) -> str:
