@@ -334,10 +334,8 @@ def _worded(taken: Survey, start: datetime) -> str:
         recurring = [one for one in recurring if one.type != "word" or taken.catalysts(one)]
     for topic in recurring[:TOPICS]:
         file = taken.file_of(topic)
-        is_drawn = file is not None and (file.at is None or file.at < start)
-        questions = (
-            [words.one_line(each.text) for each in file.catalysts if is_drawn] if file else []
-        )
+        drawn = file.catalysts if file and (file.at is None or file.at < start) else ()
+        questions = [words.one_line(each.text) for each in drawn[:CATALYSTS]]
         days = topic.days_since(start)
         seen = "" if days is None else f", last {days} days before today"
         head = f"- {words.one_line(topic.name)} ({topic.frequency} times{seen}, {topic.trend})"
