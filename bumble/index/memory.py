@@ -13,7 +13,13 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from bumble.entity.folder import Entity
-from bumble.errors import FolderUnwritableError, IndexServerError, IndexUnusableError, UserError
+from bumble.errors import (
+    FolderUnwritableError,
+    IndexDamagedError,
+    IndexServerError,
+    IndexUnusableError,
+    UserError,
+)
 from bumble.index import search, sync
 from bumble.index.ingest import Progress, SyncReport
 from bumble.index.place import Place
@@ -206,9 +212,9 @@ class Memory:
                 return ask(index)
 
         try:
-            return sync.mended(look, lambda: self.sync(rebuild=True)) if self.syncs else look()
-        except IndexServerError:
-            if self.place is None or self.place.local is None:
-                raise
-            self.sync()  # to where the index stands while the server is away
             return look()
+        except IndexDamagedError:
+            if not self.syncs:
+                raise
+            self.sync(rebuild=True)
+        return look()

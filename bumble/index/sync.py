@@ -11,13 +11,13 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import tzinfo
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +25,6 @@ from msgspec.structs import replace
 from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import (
-    IndexDamagedError,
     IndexServerError,
     IndexUnusableError,
     LockedError,
@@ -36,7 +35,6 @@ from bumble.index.rows import encoded
 from bumble.index.store import Store
 from bumble.models.embed.protocol import DocumentTokens, Embedder, Floats
 
-T = TypeVar("T")
 CHUNKS_AT_ONCE = 256  # embedded and committed together
 WAIT_SECONDS = 30.0
 SWEEP = "index-sweep"  # in `.bumble/`: a server has yet to free what was forgotten
@@ -95,7 +93,11 @@ def sync(
             with at.held(entity, wait_seconds):
                 reading = ingest.IngestReading(name, zone, _now_ns(at))
                 once = partial(_sync, entity, embedder, at, reading, tell, shreds=shreds)
-                report = _whole(once, rebuild=rebuild)
+                try:
+                    report = once(rebuild=rebuild)
+                except IndexUnusableError as error:
+                    anew = f"The index is made anew: {str(error).splitlines()[0]}"
+                    report = once(rebuild=True, note=anew)
         except LockedError:
             report = ingest.SyncReport(notes=(BEHIND,), complete=False)
         return replace(report, notes=(note, *report.notes)) if note else report
@@ -124,14 +126,6 @@ def _now_ns(at: place.Place) -> int:
         return time.time_ns()  # nothing is written to the folder; a sync is longer than a tick
     os.utime(at.lock)
     return at.lock.stat().st_mtime_ns
-
-
-def _whole(once: Callable[..., ingest.SyncReport], *, rebuild: bool) -> ingest.SyncReport:
-    """Bring the index up to date; where it can't be used as it is, make it anew."""
-    try:
-        return once(rebuild=rebuild)
-    except IndexUnusableError as error:
-        return once(rebuild=True, note=f"The index is made anew: {str(error).splitlines()[0]}")
 
 
 def _sync(
@@ -169,23 +163,6 @@ def _sync(
             waiting=database.waiting(),
             notes=tuple(filter(None, (note, remains))),
         )
-
-
-def mended(look: Callable[[], T], again: Callable[[], object]) -> T:
-    """Look something up; where the index turns out to be damaged, after it was made anew.
-
-    Args:
-        look: What to do.
-        again: Makes all of it anew.
-
-    Raises:
-        IndexUnusableError: If it can't be used then, either.
-    """
-    try:
-        return look()
-    except IndexDamagedError:
-        again()
-    return look()
 
 
 def _embed(

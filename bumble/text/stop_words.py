@@ -58,19 +58,16 @@ wat we wel werd wij wordt ze zich zij zijn zo
 OF_LANGUAGE = {code: frozenset(text.split()) for code, text in _LISTS.items()}
 WORDS = frozenset[str]().union(*OF_LANGUAGE.values())
 _CONTRACTED = {word.replace("'", ""): word for word in OF_LANGUAGE["en"] if "'" in word}
-# How people speak of themselves, by language: "I", "my", "me".
-_FIRST_PERSON = {
-    "en": ("i i'm i've i'd i'll", "my mine our", "me myself"),
-    "de": ("ich", "mein meine meinem meinen meiner meines", "mich mir"),
-    "fr": ("je j'ai", "mon ma mes", "moi"),
-    "es": ("yo", "mi mis", ""),
-    "it": ("io", "mio mia miei mie", ""),
-    "pt": ("eu", "meu minha meus minhas", "mim"),
-    "nl": ("ik", "mijn", "mij"),
-}
-SAYING_I, SAYING_MY, SAYING_ME = (
-    frozenset(" ".join(forms).split()) for forms in zip(*_FIRST_PERSON.values(), strict=True)
-)
+_FIRST_PERSON = """
+i i'm i've i'd i'll my mine our me myself
+ich mein meine meinem meinen meiner meines mich mir
+je j'ai mon ma mes moi
+yo mi mis
+io mio mia miei mie
+eu meu minha meus minhas mim
+ik mijn mij
+"""
+FIRST_PERSON = frozenset(_FIRST_PERSON.split())  # how people speak of themselves
 # Signs that belong to the letter before them, which `\w` leaves out: vowels, points.
 _OF_INDIA = "".join(  # ten scripts in the same order
     f"\\u{block:04x}-\\u{block + 3:04x}\\u{block + 0x3A:04x}-\\u{block + 0x4F:04x}"

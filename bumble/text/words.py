@@ -312,7 +312,6 @@ _MARKUP = patterns.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _PRESENTED = patterns.compile(rf"(?<=[:：])[ \t]*\n[ \t]*\n([\s\S]{{{PRESENTED_CHARS},}})\Z")
-_OF_ONESELF = stop_words.SAYING_I | stop_words.SAYING_MY | stop_words.SAYING_ME
 
 
 def own_words(text: str) -> str:
@@ -332,5 +331,5 @@ def _left_out(match: re.Match[str]) -> str:
 
 
 def _unless_own(match: re.Match[str]) -> str:
-    of_oneself = _OF_ONESELF.intersection(stop_words.words(match[1]))
+    of_oneself = stop_words.FIRST_PERSON.intersection(stop_words.words(match[1]))
     return match[0] if of_oneself else f"\n\n{LEFT_OUT}"

@@ -84,12 +84,7 @@ def similarity(cosine: Floats, unrelated_cosine: float) -> Floats:
 
     Returns:
         The same shape; 1 for equal directions, 0 for what unrelated texts get, below 0 for less.
-
-    Raises:
-        ValueError: If `unrelated_cosine` leaves no room above it.
     """
-    if not -1 <= unrelated_cosine < 1:
-        raise ValueError(f"mean cosine of unrelated texts not in [-1, 1): {unrelated_cosine}")
     return (cosine - unrelated_cosine) / (1 - unrelated_cosine)
 
 
