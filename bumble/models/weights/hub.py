@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -45,24 +46,16 @@ def refusal(source: Hub, means: PullOptions) -> str | None:
     for key in (url, place):
         if key in means.answers:
             return means.answers[key]
-    reached, reason = _ask(url)
-    means.answers[url if reached else place] = reason
-    return reason
-
-
-def _ask(url: str) -> tuple[bool, str | None]:
-    """Ask for a file's head. Returns whether anybody answered, and what speaks against the file."""
+    head = partial(get_session().head, url, headers=_headers(), timeout=_TIMEOUT)
     try:
-        response = _within(
-            lambda: get_session().head(
-                url, headers=_headers(), timeout=_TIMEOUT, follow_redirects=False
-            )
-        )
-    except TimeoutError as error:
-        return False, str(error)
+        response = _within(partial(head, follow_redirects=False))
     except FAILURES as error:
-        return False, f"can't be reached: {printable.masked(str(error))}"
-    return True, _status_problem(response.status_code, url)
+        said = printable.masked(str(error))
+        reason = said if isinstance(error, TimeoutError) else f"can't be reached: {said}"
+        means.answers[place] = reason
+    else:
+        means.answers[url] = reason = _status_problem(response.status_code, url)
+    return reason
 
 
 def _within(call: Callable[[], T]) -> T:

@@ -212,13 +212,10 @@ def _from_source(source: FileSource, part: Path, job: _Job) -> None:
 
 
 def _copy(source: Local, part: Path, job: _Job) -> None:
-    if source.path.is_dir():
-        candidates = [path for path in sorted(source.path.rglob("*")) if path.is_file()]
-    elif source.path.is_file():
-        candidates = [source.path]
-    else:
+    if not source.path.exists():
         raise store.SourceRefusedError("is not there")
-    sized = [path for path in candidates if path.stat().st_size == job.file.bytes]
+    files = filter(Path.is_file, (source.path, *sorted(source.path.rglob("*"))))
+    sized = [path for path in files if path.stat().st_size == job.file.bytes]
     if not sized:
         raise store.SourceRefusedError(f"no file of {job.file.bytes} bytes")
     right = next((path for path in sized if store.sha256(path) == job.file.sha256), None)

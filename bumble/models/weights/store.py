@@ -73,14 +73,10 @@ def find(folder: Path, entry: CatalogEntry) -> Installed | None:
     wanted = {file.name: file.sha256 for file in entry.files}
     if {name: file["sha256"] for name, file in by_name.items()} != wanted:
         return None
-    moved = False
-    for file in entry.files:
-        if _stamp(place / file.name) != (
-            by_name[file.name]["bytes"],
-            by_name[file.name]["mtime_ns"],
-        ):
-            _verify(place / file.name, file, entry)
-            moved = True
+    known = {name: (file["bytes"], file["mtime_ns"]) for name, file in by_name.items()}
+    moved = [file for file in entry.files if _stamp(place / file.name) != known[file.name]]
+    for file in moved:
+        _verify(place / file.name, file, entry)
     found = Installed(entry, place, manifest["source"], manifest["facts"])
     return record(found, {}) if moved else found
 
@@ -167,16 +163,13 @@ def megabytes(count: int) -> str:
 
 
 def _verify(path: Path, file: WeightsFile, entry: CatalogEntry) -> None:
-    problem = None
-    if not path.is_file():
-        problem = "is gone"
-    elif sha256(path) != file.sha256:
-        problem = "is not the file that was pulled: its SHA-256 differs"
-    if problem:
-        raise WeightsMissingError(
-            f"{path}: {problem}\nGet it again with `bumble model pull {entry.name}` "
-            f"({megabytes(file.bytes)})."
-        )
+    if path.is_file() and sha256(path) == file.sha256:
+        return
+    other = "is not the file that was pulled: its SHA-256 differs"
+    raise WeightsMissingError(
+        f"{path}: {other if path.is_file() else 'is gone'}\n"
+        f"Get it again with `bumble model pull {entry.name}` ({megabytes(file.bytes)})."
+    )
 
 
 def _read(place: Path) -> dict[str, Any] | None:
