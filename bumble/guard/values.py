@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, lru_cache
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise, takewhile
-from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from bumble import patterns
 from bumble.guard import clock, number_words
 from bumble.guard.clock import Clock
 from bumble.guard.number_words import Run, value
-from bumble.text import stop_words, words
+from bumble.text import languages, stop_words, words
 
 Kind = Literal["", "thing", "time", "money", "clock"]
 
@@ -240,17 +239,10 @@ def _is_short_for(word: str, other: str) -> bool:
 
 
 @cache
-def _time_words_folder() -> Path:
-    package = find_spec("dateparser")
-    if package is None or package.origin is None:
-        raise ModuleNotFoundError("dateparser")
-    return Path(package.origin).parent / "data" / "date_translation_data"
-
-
-@cache
 def time_words(code: str) -> Mapping[str, Any]:
     """Return what `dateparser` knows of a language; nothing of one that it does not read."""
-    file = _time_words_folder() / f"{code}.py"
+    folder = languages.package_folder("dateparser") / "data" / "date_translation_data"
+    file = folder / f"{code}.py"
     spec = spec_from_file_location(f"dates_{code}", file)
     if not file.is_file() or spec is None or spec.loader is None:
         return {}

@@ -199,9 +199,6 @@ class PostgresStore(Store):
         self._new = 0  # chunks put since it was opened
         self._known: dict[str, int] = {}  # in how many chunks terms stand that were asked for
 
-    def close(self) -> None:
-        """Leave the connection to who comes next."""
-
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         with self._translated():
             bound = tuple(map(_storable, values))

@@ -8,11 +8,9 @@ write there. Derived from the files, so a damaged one is thrown away.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from bumble.files import disk
 from bumble.index.rows import Row
 from bumble.index.store import Store, on_meeting
 from bumble.models.embed.protocol import Floats
+from bumble.text.languages import package_folder
 
 VERSION = "6"
 BUSY_MILLISECONDS = 10_000
@@ -134,9 +133,6 @@ class SqliteStore(Store):
         self.run("insert into words (words) values ('optimize')")
         self.run("vacuum")
         return ""
-
-    def settle(self) -> None:
-        """Do nothing: a file needs no more."""
 
     def vector(self, vector: Floats) -> Any:
         """Return a vector as it is stored."""
@@ -293,20 +289,13 @@ def _connect(path: Path, flags: int) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.enable_load_extension(True)
-    connection.load_extension(_extension())
+    folder = package_folder("sqlite_vec")  # its import costs more than loading its library
+    connection.load_extension(str(folder / "vec0"))
     connection.enable_load_extension(False)
     connection.execute("pragma synchronous = normal")
     connection.execute("pragma secure_delete = on")  # what is taken out is overwritten
     connection.execute(f"pragma cache_size = -{CACHE_KIBIBYTES}")
     return connection
-
-
-def _extension() -> str:
-    """Return where sqlite-vec's library lies; importing the package costs more than loading it."""
-    spec = find_spec("sqlite_vec")
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError("sqlite_vec")
-    return os.path.join(next(iter(spec.submodule_search_locations)), "vec0")  # noqa: PTH118
 
 
 @contextmanager

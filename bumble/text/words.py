@@ -12,7 +12,6 @@ import gzip
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -201,17 +200,13 @@ def shorten(text: str, max_chars: int, *, at_word: bool = False) -> str:
     return (head.rsplit(" ", 1)[0].rstrip(" ,;:") if at_word else head.rstrip()) + "…"
 
 
-RAREST = 1e-6  # share of a word that a language's list does not have
-FORMAT = {"format": "cB", "version": 1}  # a list of words for each hundredth of a power of ten
-
-
-@cache
 def frequencies() -> Path:
     """Return the folder of the lists of `wordfreq`."""
-    spec = find_spec("wordfreq")
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError("wordfreq")
-    return Path(next(iter(spec.submodule_search_locations))) / "data"
+    return languages.package_folder("wordfreq") / "data"
+
+
+RAREST = 1e-6  # share of a word that a language's list does not have
+FORMAT = {"format": "cB", "version": 1}  # a list of words for each hundredth of a power of ten
 
 
 def packed(file: str) -> Any:
