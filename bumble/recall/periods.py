@@ -184,7 +184,9 @@ class _Reading:
             days = _occasion(match[0])
             if days is None:
                 continue
-            beside = {words.stem(word, self.codes[0]) for word in self._beside(match)}
+            before, behind = self.text[: match.start()], self.text[match.end() :]
+            near = [*_WORD.findall(before)[-1:], *_WORD.findall(behind)[:1]]
+            beside = {words.stem(word, self.codes[0]) for word in near}
             written = _LONE_YEAR.search(self.text[match.end() : match.end() + 9])
             ended = not days[2] and not _last_words(self.codes).isdisjoint(beside)
             own = int(written[1]) if written else None if ended else year
@@ -195,10 +197,6 @@ class _Reading:
             if own is None and (last >= self.today if ended else first > self.today):
                 first, last = _occasion_days(days, self.today.year - 1)
             yield _Named(first, last, match.start(), yearless=own is None and not ended)
-
-    def _beside(self, match: re.Match[str]) -> list[str]:
-        before, behind = self.text[: match.start()], self.text[match.end() :]
-        return [*_WORD.findall(before)[-1:], *_WORD.findall(behind)[:1]]
 
     def _years(self) -> Iterator[_Named]:
         for match in _LONE_YEAR.finditer(self.text):
@@ -377,20 +375,23 @@ def _month_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 @cache
 def _phrases(code: str) -> dict[str, tuple[int, str]]:
     """Return what words such as "yesterday" and "this week" mean: so many of a unit ago."""
-    found = dict[str, tuple[int, str]]()
-    for meaning, said in values.time_words(code).get("relative-type", {}).items():
-        if (back := _AGO.fullmatch(meaning)) and back[1].isdigit():
-            found |= {words.folded(phrase): (int(back[1]), back[2]) for phrase in said}
-    return found
+    return {
+        words.folded(phrase): (int(back[1]), back[2])
+        for meaning, said in values.time_words(code).get("relative-type", {}).items()
+        if (back := _AGO.fullmatch(meaning)) and back[1].isdigit()
+        for phrase in said
+    }
 
 
 @cache
 def _ago(code: str) -> list[tuple[re.Pattern[str], str]]:
     """Return the patterns of "three weeks ago", the longest first, each with its unit."""
-    found = list[tuple[str, str]]()
-    for meaning, told in values.time_words(code).get("relative-type-regex", {}).items():
-        if (back := _AGO.fullmatch(meaning)) and not back[1].isdigit():
-            found += [(_A_NUMBER.sub(r"(\\d{1,4})", words.folded(each)), back[2]) for each in told]
+    found = [
+        (_A_NUMBER.sub(r"(\\d{1,4})", words.folded(each)), back[2])
+        for meaning, told in values.time_words(code).get("relative-type-regex", {}).items()
+        if (back := _AGO.fullmatch(meaning)) and not back[1].isdigit()
+        for each in told
+    ]
     found.sort(key=lambda each: -len(each[0]))
     return [(re.compile(rf"(?<!\w){pattern}(?![a-z])"), unit) for pattern, unit in found]
 

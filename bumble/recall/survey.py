@@ -166,8 +166,8 @@ class Survey(Struct, frozen=True):
             named = any(topic_mining.holds(asked, key) for key in topic.keys)
             return shared / math.sqrt(max(topic.frequency, 1)) + NAMED * named
 
-        ranked = sorted(enumerate(self.topics), key=lambda pair: (-relation(pair[1]), pair[0]))
-        return [topic for _, topic in ranked if relation(topic) > 0]
+        ranked = sorted(self.topics, key=relation, reverse=True)
+        return [topic for topic in ranked if relation(topic) > 0]
 
 
 def take(

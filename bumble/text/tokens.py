@@ -42,9 +42,7 @@ def leading(sentences: Iterable[str], tokens: int) -> list[str]:
 
 def cut(text: str, tokens: int) -> str:
     """Return as much of a text as fits, ended at a word, the cut marked."""
-    if estimate(text) <= tokens:
-        return text
-    return cut_chars(text, max(tokens * 4, 2))
+    return text if estimate(text) <= tokens else cut_chars(text, max(tokens * 4, 2))
 
 
 def cut_chars(text: str, chars: int) -> str:

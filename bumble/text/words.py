@@ -225,10 +225,7 @@ def listed(language: str) -> Mapping[str, float]:
     header, *bins = packed(file)
     if header != FORMAT:
         raise ValueError(f"{file}: another version of wordfreq than this can read")
-    found: dict[str, float] = {}
-    for place, row in enumerate(bins):
-        found.update(dict.fromkeys(row, 10 ** (-place / 100)))
-    return found
+    return {word: 10 ** (-place / 100) for place, row in enumerate(bins) for word in row}
 
 
 def frequency(word: str, language: str) -> float:
