@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,11 +113,16 @@ def adopt(
         kind = "is a folder: name the file in it" if path.is_dir() else "there is no such file"
         raise UsageError(f"{path}: {kind}.")
     known = of_file(catalog, path)
-    if known is not None and not anew and _stands(folder, known):
-        return known
+    if known is not None and not anew:
+        with suppress(WeightsMissingError):  # what differs is told by its hash
+            if store.find(folder, known) is not None:
+                return known
     sha256 = store.sha256(path)
     if known is not None and not anew and known.files[0].sha256 != sha256:
-        raise _another(path)
+        raise WeightsMissingError(
+            f"{path} is another file than it was: its SHA-256 differs.\n"
+            f"If you put it there: `bumble model pull {path}` takes it as it is now."
+        )
     entry = as_its_file_says(_of_file(path, sha256, catalog, known), path)
     keep(own, entry)
     _link(path, folder, entry)
@@ -213,22 +219,6 @@ def _free_name(catalog: catalogs.Catalog, *wanted: str) -> str:
     taken = {entry.name for entry in catalog}
     names = [re.sub(r"[^a-z0-9._-]+", "-", one.lower()).strip("._-")[:64] for one in wanted]
     return next((name for name in names if name and name not in taken), names[-1])
-
-
-def _stands(folder: Path, known: catalogs.CatalogEntry) -> bool:
-    """Tell whether a file on this machine is linked to, and is the one it was."""
-    try:
-        return store.find(folder, known) is not None
-    except WeightsMissingError as error:
-        source = known.sources[0]
-        raise _another(source.path if isinstance(source, catalogs.Local) else folder) from error
-
-
-def _another(path: Path) -> WeightsMissingError:
-    return WeightsMissingError(
-        f"{path} is another file than it was: its SHA-256 differs.\n"
-        f"If you put it there: `bumble model pull {path}` takes it as it is now."
-    )
 
 
 def _link(path: Path, folder: Path, entry: catalogs.CatalogEntry) -> None:
