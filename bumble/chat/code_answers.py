@@ -122,12 +122,9 @@ def _name(runtime: Runtime, heard: Heard, language: str, words: templates.Templa
 
 
 def _clock(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
-    return words.clock.format(time=f"{runtime.now():%H:%M}", day=weekday(runtime.now(), words))
-
-
-def weekday(at: datetime, words: templates.Templates) -> str:
-    """Write a day with its weekday."""
-    return f"{words.weekdays[at.weekday()]}, {quotes.day(at, words, year=True)}"
+    return words.clock.format(
+        time=f"{runtime.now():%H:%M}", day=quotes.weekday(runtime.now(), words, year=True)
+    )
 
 
 def _known(runtime: Runtime, heard: Heard, language: str, words: templates.Templates) -> str:
@@ -374,8 +371,7 @@ def _planned(
 
 
 def _moment(at: datetime, runtime: Runtime, words: templates.Templates) -> str:
-    day = quotes.day(at, words, year=at.year != runtime.now().year)
-    return f"{words.weekdays[at.weekday()]}, {day}, {at:%H:%M}"
+    return quotes.weekday(at, words, year=at.year != runtime.now().year, timed=True)
 
 
 def _whole(what: str, when: str, text: str) -> str:

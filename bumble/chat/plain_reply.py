@@ -191,7 +191,7 @@ def compose(
 ) -> Composed:
     """Make the request that a draft begins with."""
     template, at = templates.load(reading.language), runtime.now()
-    today = template.today.format(day=code_answers.weekday(at, template), time=f"{at:%H:%M}")
+    today = template.today.format(day=quotes.weekday(at, template, year=True), time=f"{at:%H:%M}")
     blocks = [Block("now", f"({today})")]
     if heard.attached:
         blocks.append(Block(preamble.ATTACHED, heard.attached, trust="imported"))

@@ -129,8 +129,8 @@ def worded(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> str:
     words, due = templates.load(language), reminder.at.astimezone(at.tzinfo)
     if reminder.repeat:
         due = max(due, schedule.newest(reminder.repeat, at, runtime.zone))
-    day = f"{words.weekdays[due.weekday()]}, {quotes.day(due, words, year=True)}"
-    late = f" ({day}, {due:%H:%M})" if at - due >= LATE else ""
+    day = quotes.weekday(due, words, year=True, timed=True)
+    late = f" ({day})" if at - due >= LATE else ""
     if provenance.is_untrusted(reminder.provenance.trust):  # nobody here has said it
         return f"{words.due[1]}{late}: {quotes.marked(one_line(reminder.text), words)}"
     return f"{words.due[0]}{late}: {reminder.text}"

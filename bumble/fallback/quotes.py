@@ -66,6 +66,21 @@ def day(at: datetime, template: Templates, *, year: bool) -> str:
     return named.format(day=at.day, month=month, year=at.year, iso=f"{at:%Y-%m-%d}")
 
 
+def weekday(at: datetime, template: Templates, *, year: bool, timed: bool = False) -> str:
+    """Write a day with its weekday, and the time of it; without commas where words have no spaces.
+
+    Args:
+        at: When, in the entity's time zone.
+        template: The wordings of the language.
+        year: Whether the year is told.
+        timed: Whether the hour and minute are.
+    """
+    named, date = template.weekdays[at.weekday()], day(at, template, year=year)
+    is_unspaced = stop_words.is_unspaced(named)
+    written = f"{date}{named}" if is_unspaced else f"{named}, {date}"
+    return f"{written}{' ' if is_unspaced else ', '}{at:%H:%M}" if timed else written
+
+
 def line(quote: Quote, template: Templates, *, year: bool = True) -> str:
     """Word a quote as one line; where no date of its own stands beside it, with the year."""
     date = day(quote.at, template, year=year)

@@ -27,6 +27,18 @@ def test_a_quote_has_name_day_and_marks_of_its_language(language: str, line: str
     assert quotes.line(Quote("msg_1", "Kim", AT, "x y"), templates.load(language)) == line
 
 
+@pytest.mark.parametrize(
+    ("language", "day"),
+    [
+        ("en", "Monday, 9 November, 12:00"),
+        ("ja", "11月9日月曜日 12:00"),
+        ("zh", "11月9日星期一 12:00"),
+    ],
+)
+def test_a_day_has_its_weekday_as_the_language_joins_them(language: str, day: str) -> None:
+    assert quotes.weekday(AT, templates.load(language), year=False, timed=True) == day
+
+
 def test_words_stand_as_they_were_said() -> None:
     text = 'hab   ne "tochter",\nFenja :) # 9 > 8 <b>'
     assert quotes.words_of(text) == 'hab ne "tochter", Fenja :) # 9 > 8 <b>'
