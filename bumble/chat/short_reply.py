@@ -16,8 +16,9 @@ from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
 
 HOW_ARE_YOU, WHO_ARE_YOU, WHAT_CAN_YOU = "How are you?", "Who are you?", "What can you do?"
-LISTENS = "heard"  # where no reply is sure
+LISTENS, PICTURES, NOTED = "heard", "seen", "noted"  # where no reply is sure
 REPLY_FROM = 1.0  # score from which a short reply is no guess
+NOTED_FROM = -0.5  # likewise, that it is kept: seldom taken amiss
 SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
 
 
@@ -35,8 +36,12 @@ def hello(turn: Turn, template: templates.Templates, runtime: Runtime) -> str:
 
 def welcome(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     """Greet who says who they are; what else they tell has its word, where one is sure."""
-    fitting = _fitting(turn.reading.said, corrects=False)
-    said = [] if fitting == LISTENS else [_another(template.replies[fitting], turn, runtime)]
+    fitting = _fitting(turn.reading.said, keeps=runtime.writes, corrects=False)
+    said = (
+        []
+        if fitting in (LISTENS, PICTURES)
+        else [_another(template.replies[fitting], turn, runtime)]
+    )
     return " ".join((hello(turn, template, runtime), *said))
 
 
@@ -49,8 +54,13 @@ def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     message = turn.heard.message
     noticed = notices.notices(runtime, turn.heard.session, [message]).of.get(message.id)
     said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
-    again = bool(said) and said[-1] in template.replies[LISTENS]
-    fitting = _fitting(reading, corrects=bool(noticed and noticed.corrects), again=again)
+    listened = (*template.replies[LISTENS], *template.replies[PICTURES])
+    fitting = _fitting(
+        reading,
+        keeps=runtime.writes,
+        corrects=bool(noticed and noticed.corrects),
+        again=bool(said) and said[-1] in listened,
+    )
     said = [_another(template.replies[fitting], turn, runtime)]
     if reading.has("greet"):
         said = [hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
@@ -60,27 +70,34 @@ def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     return " ".join(said)
 
 
-def _fitting(reading: MessageReading, *, corrects: bool, again: bool = False) -> str:
+def _fitting(reading: MessageReading, *, keeps: bool, corrects: bool, again: bool = False) -> str:
     """Return which of the short replies a friend would surest give.
 
     One that says what is done with a message is given only where that is so. Where none is sure,
-    the person only hears that somebody listens, but not twice in a row where one may fit.
+    the person hears that it is kept, or only that somebody listens, but that not twice in a row
+    where another may fit.
 
     Args:
         reading: What the message is.
+        keeps: Whether what is worth keeping is kept.
         corrects: Whether it puts something right.
         again: Whether that somebody listens is what they heard just before.
     """
+    is_kept = keeps and reading.keep > 0
     is_so = {
-        "noted": reading.has("remember"),
+        NOTED: is_kept or reading.has("remember"),
         "secret": reading.has("confide"),
         "corrected": corrects,
     }
     fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
     surest = max(fit, key=lambda name: fit[name], default="")
-    if surest and fit[surest] > (0.0 if again else REPLY_FROM):
+    if surest and fit[surest] > REPLY_FROM:
         return surest
-    return "noted" if is_so["noted"] else LISTENS
+    if reading.has("remember") or fit.get(NOTED, NOTED_FROM) > NOTED_FROM:
+        return NOTED
+    if surest and again and fit[surest] > 0:
+        return surest
+    return PICTURES if reading.keep < 0 else LISTENS
 
 
 def _another(wordings: Sequence[str], turn: Turn, runtime: Runtime) -> str:

@@ -492,7 +492,7 @@ def test_an_answer_that_names_no_time_sets_no_reminder(ada: Entity) -> None:
     known = {text: reading("remind", what="the kettle"), later: reading("tell")}
     talk, _ = told(ada, known)
     talk.say(text)
-    assert talk.say(later) in replies("heard")
+    assert talk.say(later) in replies("seen")
     assert list(reminders.REMINDER.readable(ada.reminders)) == []
 
 
@@ -906,7 +906,7 @@ def test_without_a_model_a_task_is_refused_in_plain_words(ada: Entity) -> None:
 
 def test_who_only_tells_something_is_answered_without_the_model(ada: Entity) -> None:
     talk, runtime = told(ada, {}, "Hello, Mira! I'm Ada.", tier="choose")
-    assert talk.say("the bus broke down again") in replies("heard")
+    assert talk.say("the bus broke down again") in replies("seen")
     assert runtime.model.requests == []  # type: ignore[attr-defined]
 
 
@@ -918,11 +918,18 @@ def test_the_reader_chooses_what_a_friend_would_say(ada: Entity) -> None:
 
 
 def test_who_listens_does_not_say_the_same_again(ada: Entity) -> None:
-    known = {name: reading("tell") for name in ("rain", "mud", "a sock")}
+    known = {name: reading("tell", keep=True) for name in ("rain", "mud", "a sock")}
     known["an aunt"] = reading("tell", replies={"sorry": 0.9})
     talk, _ = told(ada, known)
     assert {talk.say(said) for said in ("rain", "mud", "a sock")} == set(replies("heard"))
     assert talk.say("an aunt") in replies("sorry")  # where one may fit, it is not said again
+
+
+@pytest.mark.parametrize(("keep", "reply"), [(True, "noted"), (False, "seen")])
+def test_that_it_is_kept_is_said_of_what_is_kept(ada: Entity, keep: bool, reply: str) -> None:
+    known = {"swimming is on Tuesdays": reading("tell", keep=keep, replies={"noted": -0.1})}
+    talk, _ = told(ada, known)
+    assert talk.say("swimming is on Tuesdays") in replies(reply)
 
 
 def test_a_reply_that_says_what_is_done_with_a_message_is_true(ada: Entity) -> None:
