@@ -51,6 +51,7 @@ _CONTRASTS = {
     "statt": "",
     "anstatt": "",
     "ipv": "",
+    "used": "to",
 }
 _NOWS = (
     "now jetzt jetz nun maintenant finalement ahora adesso agora nu teraz ted acum nyt теперь simdi"
@@ -74,6 +75,11 @@ _UNREAL = {
     "pt": r"se|(?:fo|tive|houve|vie|pude|soube|quise|fize)sse\w*|(?:i|se|te|fa|di|tra)ria\w*",
     "nl": r"als|zou\w*",
 }
+# "I promised her I would come": what is to come, seen from then.
+_TOLD_BEFORE = patterns.compile(
+    r"\b(?:said|told|promised|swore|knew|agreed|decided|announced|warned|heard|wrote|mentioned)\b"
+    r".*?\b(?:would|wouldn't|'d)\b"
+)
 # Forms of an infinitive that is commoner than they are: a noun such as "librería" has none.
 _BY_INFINITIVE = {
     "fr": ((r"(\w{2,}r)(?:ais|ait|ions|iez|aient)", ("", "e")),),
@@ -240,7 +246,8 @@ def is_unreal(text: str, language: str) -> bool:
     """Whether a verb is of what is only imagined, or a condition is named."""
     plain = text.casefold().replace("’", "'")
     form = _UNREAL.get(language)
-    if form and re.search(rf"(?<!\w)(?:{form})(?!\w)", plain):
+    told = _TOLD_BEFORE.sub("", plain) if language == "en" else plain
+    if form and re.search(rf"(?<!\w)(?:{form})(?!\w)", told):
         return True
     return language in _BY_INFINITIVE and any(
         _is_conditional(token, language) for token in stop_words.WORD.findall(plain)

@@ -133,7 +133,10 @@ def _said_by_entity(
     language = words.language(text, *(one.text for one in sources.window))
     names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
     called = clauses.stems_of(names, language)
+    if words.language(text, default=language) != words.language(*(one.text for one in cited)):
+        return ""  # of words in two languages none are the same
     told = clauses.weigh(clauses.tokens_of(text), language)
+    whole = {words.stem(token, language): token for token in clauses.tokens_of(text)}
     told = {stem: weight for stem, weight in told.items() if stem not in called}
     said = _stems([*(one.text for one in heard), *sources.known], language)
     shared = _stems((one.text for one in cited), language)
@@ -144,7 +147,7 @@ def _said_by_entity(
             own = _stems([one.text], language)
             only = [stem for stem in told if stem in own and not shares([stem], said)]
             if sum(told[stem] for stem in only) >= enough:
-                return ", ".join(only)
+                return ", ".join(whole[stem] for stem in only)
     return ""
 
 
@@ -204,7 +207,8 @@ def _held(
         return SourceVerdict("mend", f"nobody said {word} of it")
     if is_told and (mood := _only(sentence, stands)):
         return SourceVerdict("mend", f"it was only {mood}")
-    newer = corrections.newer(sentence, [*known, *talk])
+    own = words.folded(sources.entity)  # what it says itself puts nothing right
+    newer = corrections.newer(sentence, [*known, *(one for one in talk if one.who != own)])
     if newer and not (counted and any(newer == one.text for one in stands)):
         return SourceVerdict("mend", f'it was put right since: "{newer}"')
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -159,6 +159,9 @@ def test_a_number_the_entity_gave_itself_stands_in_what_it_tells_of_itself(
         ("Hanno told me of a job he'd been offered in Bruck.", "keep"),
         ("He'd never said that they offered him a job in Bruck.", "keep"),
         ("If they offered Hanno a job in Bruck, he'd take it.", "mend"),
+        ("They promised Hanno a job in Bruck, they would call him.", "keep"),
+        ("He said Bruck would offer Hanno a job.", "keep"),
+        ("A job that Bruck would offer Hanno, that is my dream.", "mend"),
     ],
 )
 def test_what_somebody_had_done_is_not_imagined(said: str, verdict: str) -> None:
@@ -192,3 +195,34 @@ def test_who_told_the_entity_something_is_no_reading_of_its_own() -> None:
     sources = ClaimSources((Said("m1", AT, "Sam", told),), names=("Ada", "Sam"), entity="Ada")
     claim = CitedClaim("Sam told Ada that his bus is number 27.", ("m1",), (told,))
     assert verifier.check(claim, sources).verdict == "keep"
+
+
+@pytest.mark.parametrize(
+    ("heard", "answered", "text", "rests"),
+    [
+        (
+            "A formula, please: 1 kg of flour makes 22 rolls, and 3% for the bench.",
+            "=A1/22*1.03 For 110 rolls: 5 kg of flour and 0.15 kg for the bench.",
+            "I wrote Ona a formula for flour with 3% for the bench.",
+            "3% for the bench",
+        ),
+        (
+            "The girl is called Milena, not Malena.",
+            "Milena it is.",
+            "Ona used to call her Malena.",
+            "not Malena",
+        ),
+        (
+            "Am Dienstag bleibt die Bäckerei am Vormittag geschlossen, wegen meiner Schwester.",
+            "It stays closed on Tuesday, then.",
+            "The bakery stays closed on Tuesday.",
+            "bleibt die Bäckerei am Vormittag geschlossen",
+        ),
+    ],
+)
+def test_what_the_entity_says_after_it_takes_nothing_back(
+    heard: str, answered: str, text: str, rests: str
+) -> None:
+    window = (Said("m1", AT, "Ona", heard), Said("m2", AT + timedelta(minutes=1), "Ada", answered))
+    sources = ClaimSources(window, names=("Ada", "Ona"), entity="Ada")
+    assert verifier.check(CitedClaim(text, ("m1",), (rests,)), sources).verdict != "mend"
