@@ -102,7 +102,7 @@ def stable(
 def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | None) -> Reading:
     """Have the reader say what a message is; without one nothing is known of it."""
     reader = runtime.memory.reader
-    plain = Reading(language, route.PLAIN)
+    plain = Reading(language, route.Route("reflex", "plain", 1.0))
     if reader is None:
         return plain
     text = heard.message.text

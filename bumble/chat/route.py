@@ -1,7 +1,8 @@
-"""Reflex or deliberate: how much a message is thought about, by its form.
+"""Reflex or deliberate: how much a message is thought about, by its form or by what it is.
 
-In any language: code, files, numbers, length. Each rule has an id and says how sure it is. And what
-a turn may cost: room in the context window, tokens of an answer.
+For a model that thinks for itself the form decides, in any language: code, files, numbers, length.
+For others what the reader says of it. Each rule has an id and says how sure it is. And what a turn
+may cost: room in the context window, tokens of an answer.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.entity.config import Config
 from bumble.llm.protocol import PromptMessage, Request
+from bumble.models.embed.reader import MessageReading
 from bumble.prompt import transcript
 from bumble.prompt.system import Stable
 from bumble.records.sessions import Session
@@ -39,6 +41,12 @@ QUESTION_CHARS = 80  # a question shorter than this, and calm, is a reflex
 LONG_INPUT_CHARS = 200  # longer input is thought about
 SLANG_CHARS = 120  # longer talk without a question is in doubt
 REACTION_CHARS = 18  # a reaction up to here is a reflex, whatever it holds
+DOUBT = -1.5  # how far below a cut-off a message still gets thought
+WEIGHTY = (
+    *("task", "ask_world", "ask_memory", "ask_entity", "pry", "remind", "remember", "correct"),
+    *("confide", "calculate", "ask_known", "ask_talk"),
+)
+
 LEAST_ANSWER_TOKENS = 64  # however full the window is
 LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
@@ -62,7 +70,6 @@ class Profile(Struct, frozen=True):
 
 
 AUTOMATION = Route("deliberate", "automation", 1.0)  # no person said it
-PLAIN = Route("reflex", "plain", 1.0)  # where no model may write
 
 
 def by_form(text: str) -> Route:
@@ -72,8 +79,7 @@ def by_form(text: str) -> Route:
     thought.
     """
     message = text.strip()
-    letters = sum(3 if stop_words.is_unspaced(char) else 1 for char in message)
-    if letters < GREETING_CHARS or GREETING.fullmatch(message):  # or it says nothing yet
+    if _is_sound(message):
         return Route("reflex", "greeting", 0.95)
     if TECHNICAL.search(message) or "\n" in message:
         return Route("deliberate", "technical", 0.8)
@@ -87,6 +93,27 @@ def by_form(text: str) -> Route:
     if len(message) > SLANG_CHARS or len(DIGIT.findall(message)) > 1:
         return Route("deliberate", "doubt", 0.35)
     return Route("reflex", "short_question" if asks else "small_talk", 0.6)
+
+
+def by_reading(text: str, reading: MessageReading) -> Route:
+    """Decide by what a message is: work, questions, weight and what is kept get thought."""
+    if _is_sound(text.strip()):
+        return Route("reflex", "greeting", 0.95)
+    named = [each for each in WEIGHTY if reading.scores.get(each, DOUBT - 1) > DOUBT]
+    if named:
+        surest = max(named, key=lambda intent: reading.scores[intent])
+        return Route("deliberate", surest, 0.8)
+    if reading.heavy:
+        return Route("deliberate", "heavy", 0.75)
+    if reading.keep > DOUBT and not reading.has("greet", "leave"):
+        return Route("deliberate", "kept", 0.6)
+    return Route("reflex", reading.main, 0.6)
+
+
+def _is_sound(message: str) -> bool:
+    """Whether a message is a greeting of any language, or too short to say anything."""
+    letters = sum(3 if stop_words.is_unspaced(char) else 1 for char in message)
+    return letters < GREETING_CHARS or GREETING.fullmatch(message) is not None
 
 
 def profile(

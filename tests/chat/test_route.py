@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bumble.chat import route
+from bumble.models.embed.reader import MessageReading
 
 LONG = "I went along the river and then home again, and it was a fine day, as far as days go, " * 1
 LONG += "and nobody was there but me and a heron."
@@ -28,6 +29,24 @@ def test_an_able_model_thinks_by_the_form_of_a_message_in_any_language(
     text: str, profile: str
 ) -> None:
     assert route.by_form(text).profile == profile
+
+
+@pytest.mark.parametrize(
+    ("reading", "profile", "rule"),
+    [
+        (MessageReading(-3, {"task": 1.0}), "deliberate", "task"),
+        (MessageReading(-3, {"ask_memory": 0.2, "confide": 0.9}), "deliberate", "confide"),
+        (MessageReading(2, {"tell": 2.0}), "deliberate", "kept"),
+        (MessageReading(-3, {"tell": 2.0}, heavy=1), "deliberate", "heavy"),
+        (MessageReading(-3, {"tell": 1.0, "joke": -1.0}), "reflex", "tell"),
+        (MessageReading(-3, {}), "reflex", "tell"),
+    ],
+)
+def test_below_that_what_a_message_is_decides(
+    reading: MessageReading, profile: str, rule: str
+) -> None:
+    decided = route.by_reading("some words of theirs", reading)
+    assert (decided.profile, decided.rule) == (profile, rule)
 
 
 def test_an_automation_is_thought_about() -> None:

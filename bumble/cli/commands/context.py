@@ -163,7 +163,10 @@ def route(
         before = spoken.by_person(runtime.entity, config.language, opened.owner_id, now)
         language = languages.spoken([message], before) or before
         able = runtime.abilities.tier("talk", language) == "write"
-    decision = router.by_form(message) if able else router.PLAIN
+        reader = None if able else runtime.memory.reader
+        decision = (
+            router.by_reading(message, reader.read(message)) if reader else router.by_form(message)
+        )
     data: dict[str, Any] = {
         "profile": decision.profile,
         "rule": decision.rule,
