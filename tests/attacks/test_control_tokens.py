@@ -156,7 +156,7 @@ def test_the_real_engine_reads_the_templates_tokens_and_no_others(small: Embedde
 
     def ids(text: str, *, parsed: bool = True) -> list[int]:
         body = {"content": text, "add_special": False, "parse_special": parsed}
-        return list(loaded.post("/tokenize", body)["tokens"])
+        return list(loaded.ask("/tokenize", body)["tokens"])
 
     controls = {number for token in special for number in ids(token)}
     assert len(controls) == len(special)  # each is one token
