@@ -12,24 +12,28 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from bumble import patterns
 from bumble.chat import workspace
-from bumble.chat.mcp_link import Link, ListedTool, ServerFailedError
 from bumble.entity import installation
 from bumble.entity.config import ServerConfig
-from bumble.errors import UserError
+from bumble.errors import McpMissingError, UserError
 from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.llm import prompts
 from bumble.llm.protocol import Tool
 from bumble.runtime.runtime import Result
 from bumble.text.words import folded, one_line, shorten
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from bumble.chat.mcp_link import Link
 
 DESCRIPTION_CHARS = 160
 MOST_DEEP = 4  # objects and lists within each other
@@ -52,8 +56,7 @@ def closed(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: If something that it requires can't be said in a closed schema.
     """
-    definitions = given.get("$defs") or given.get("definitions")
-    made = _Closing(definitions if isinstance(definitions, Mapping) else {}).whole(given, 0)
+    made = _Closing(given.get("$defs") or given.get("definitions") or {}).whole(given, 0)
     if len(json.dumps(made)) > MOST_CHARS:
         raise ValueError("its arguments are described in too many words")
     return made
@@ -65,27 +68,35 @@ def described(text: object) -> str:
     return shorten(prompts.harmless(plain), DESCRIPTION_CHARS)
 
 
-class _Closing(Struct):
+class _Closing:
     """One schema while it is made closed."""
 
-    definitions: Mapping[str, Any]
-    walked: int = 0
+    def __init__(self, definitions: object) -> None:
+        self.definitions = definitions if isinstance(definitions, Mapping) else {}
+        self.walked = 0
 
     def whole(self, given: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Make the schema of an object closed; what need not be given may be left out."""
-        properties, needed = given.get("properties") or {}, given.get("required") or []
-        if not isinstance(properties, Mapping) or not isinstance(needed, list):
+        """Make the schema of an object closed."""
+        properties = given.get("properties") or {}
+        needed = given.get("required") or []
+        are_names = isinstance(needed, list) and all(isinstance(name, str) for name in needed)
+        if not isinstance(properties, Mapping) or not are_names:
             raise ValueError("its arguments are not described as JSON schema wants")
         made: dict[str, Any] = {}
-        for name in sorted(properties, key=lambda name: name not in needed):
-            with suppress(ValueError):
-                if len(made) < MOST_ARGUMENTS:
-                    made[name] = self.part(properties[name], depth + 1, name)
-        if lacking := [name for name in needed if name not in tuple(made)]:
-            raise ValueError(f"its argument {lacking[0]} can't be described to a model")
+        for name, part in properties.items():
+            try:
+                made[str(name)] = self.part(part, depth + 1, str(name))
+            except ValueError:
+                if name in needed:
+                    raise
+        if missing := [name for name in needed if name not in made]:
+            raise ValueError(f"its argument {missing[0][:NAME_CHARS]} is not described")
+        first = sorted(made, key=lambda name: name not in needed)[:MOST_ARGUMENTS]
+        if len([name for name in needed if name in first]) < len(needed):
+            raise ValueError(f"it needs more than {MOST_ARGUMENTS} arguments")
         return {
             "type": "object",
-            "properties": {name: made[name] for name in properties if name in made},
+            "properties": {name: made[name] for name in made if name in first},
             "required": list(dict.fromkeys(needed)),
             "additionalProperties": False,
         }
@@ -93,11 +104,12 @@ class _Closing(Struct):
     def part(self, given: object, depth: int, name: str) -> dict[str, Any]:
         """Make the schema of one argument closed."""
         self.walked += 1
-        shape = self._resolved(given)
+        shape = self._resolved(given, depth)
         if not shape or self.walked > MOST_WALKED or depth > MOST_DEEP or len(name) > NAME_CHARS:
-            raise ValueError("it can't be described to a model")
+            raise ValueError(f"its argument {name[:NAME_CHARS]} can't be described to a model")
+        made = self._shape(shape, depth, name)
         about = described(shape.get("description"))
-        return {**self._shape(shape, depth, name), **({"description": about} if about else {})}
+        return {**made, "description": about} if about else made
 
     def _shape(self, shape: Mapping[str, Any], depth: int, name: str) -> dict[str, Any]:
         choices = [shape["const"]] if "const" in shape else shape.get("enum")
@@ -113,26 +125,25 @@ class _Closing(Struct):
             return {"type": "array", "items": items, **_numbers(shape, ("minItems", "maxItems"))}
         if kind == "object" and shape.get("properties"):
             return self.whole(shape, depth)
-        raise ValueError("it is of a shape that can't be asked of a model")
+        raise ValueError(f"its argument {name} is of a shape that can't be asked of a model")
 
-    def _resolved(self, given: object) -> Mapping[str, Any]:
+    def _resolved(self, given: object, depth: int) -> Mapping[str, Any]:
         """Follow references, and of several shapes take the first that is not null."""
-        above: dict[str, Any] = {}
         for _ in range(MOST_DEEP):
             if not isinstance(given, Mapping):
-                break
-            above = {key: given[key] for key in ("description",) if key in given} | above
-            several = given.get("anyOf") or given.get("oneOf")
+                return {}
+            above = {key: given[key] for key in ("description",) if key in given}
             if isinstance(reference := given.get("$ref"), str):
                 given = self.definitions.get(reference.rpartition("/")[2])
-            elif isinstance(several, list):
+            elif isinstance(several := given.get("anyOf") or given.get("oneOf"), list):
                 shapes = [one for one in several if isinstance(one, Mapping)]
                 given = next((one for one in shapes if one.get("type") != "null"), None)
+            elif isinstance(kinds := given.get("type"), list):
+                return {**given, "type": next((one for one in kinds if one != "null"), None)}
             else:
-                kinds = given.get("type")
-                kinds = kinds if isinstance(kinds, list) else [kinds]
-                kind = next((one for one in kinds if one != "null"), None)
-                return {**given, **above, "type": kind}
+                return given
+            if isinstance(given, Mapping):
+                given = {**given, **above}
         return {}
 
 
@@ -144,11 +155,26 @@ def _numbers(shape: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
     }
 
 
+class ServerFailedError(Exception):
+    """A server does not do as it should; says how, to be read after its name."""
+
+
+class ListedTool(Struct, frozen=True):
+    """A tool as its server describes it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    reads: bool  # whether the server says that it changes nothing
+
+
 MOST_TOOLS = 24  # of all servers in one turn; a prompt has little room
 AGAIN_SECONDS = 60.0  # before a server that failed is tried again
 MOST_NAME_CHARS, HASH_CHARS = 64, 8
 _NOT_IN_NAMES = patterns.compile(r"[^A-Za-z0-9_-]")
 TOOL_NAME = patterns.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,63}")
+
+Tell = Callable[[str], None]
 
 
 class Running(Struct):
@@ -170,7 +196,8 @@ class Servers:
         config: Mapping[str, ServerConfig],
         environ: Mapping[str, str],
         secrets_file: Path,
-        tell: Callable[[str], None],
+        tell: Tell,
+        library: Callable[[], Any],
     ) -> None:
         """List them; none is started yet.
 
@@ -179,10 +206,13 @@ class Servers:
             environ: Of the person.
             secrets_file: Of the person.
             tell: Hears which server does not do as it should.
+            library: Imports `servers.link`, which takes its time; McpMissingError if it can't.
         """
         self.all = [Running(name, config[name]) for name in sorted(config)]
         self._person_environ, self._secrets_file = environ, secrets_file
-        self._tell = tell
+        self._tell, self._library = tell, library
+        self._ends = ExitStack()  # ends the thread in which all servers are talked to
+        self._portal: BlockingPortal | None = None
         self._told: set[str] = set()
 
     def called_for(self, text: str) -> bool:
@@ -193,39 +223,51 @@ class Servers:
         """Start what a message may need, and return its tools; what fails is said, not raised."""
         wanted = [one for one in self.all if not one.config.words or _names(one, text)]
         wanted.sort(key=lambda server: not _names(server, text))
-        now = time.monotonic()
-        starting = [
-            one
-            for one in wanted
-            if one.link is None and not (one.failed_at and now - one.failed_at < AGAIN_SECONDS)
-        ]
-        for step in (self._start, self._take):  # so that they start beside each other
-            for server in starting:
-                try:
-                    step(server)
-                except (ServerFailedError, UserError) as error:
-                    begun = "was not started: " if isinstance(error, UserError) else ""
-                    self._fail(server, f"{begun}{error}")
+        try:
+            self.start(wanted)
+        except McpMissingError as error:
+            self._say(str(error))
         for server in wanted:
             if server.problem:
                 self._say(f"the MCP server {server.name} {server.problem}")
         return tuple(tool for server in wanted for tool in server.tools.values())[:MOST_TOOLS]
 
-    def _start(self, server: Running) -> None:
-        """Start a server, without waiting for it: it runs in the person's home, in no entity."""
-        home = disk.expanded(Path(self._person_environ.get("HOME") or "~"))
-        folder = home if home.is_dir() else Path(tempfile.gettempdir())
-        environ = self._environ(server)
-        server.link = Link(server.config.command, environ, folder, server.config.timeout_seconds)
+    def start(self, wanted: Sequence[Running]) -> None:
+        """Start those servers that do not run yet, beside each other.
 
-    def _take(self, server: Running) -> None:
-        """Wait for the tools of a server that was started."""
-        if server.link is not None:
-            server.tools = _chosen(server, server.link.tools())
-            server.problem, server.failed_at = "", None
-            lacking = [name for name in server.config.tools if name not in server.tools]
-            if lacking:
-                self._say(f"the MCP server {server.name} has no such tool as {', '.join(lacking)}")
+        Raises:
+            McpMissingError: If the library is not installed.
+        """
+        now = time.monotonic()
+        resting = [one for one in wanted if one.failed_at and now - one.failed_at < AGAIN_SECONDS]
+        starting = [one for one in wanted if one.link is None and one not in resting]
+        if not starting:
+            return
+        link = self._library()
+        if self._portal is None:
+            self._portal = self._ends.enter_context(link.talking())
+        for server in starting:
+            try:
+                pipe = link.Pipe(server.config.command, self._environ(server), self._folder())
+            except UserError as error:
+                self._fail(server, f"was not started: {error}")
+                continue
+            server.link = link.Link(self._portal, pipe, server.config.timeout_seconds)
+        for server in starting:
+            if server.link is not None:
+                self._take(server, server.link)
+
+    def _take(self, server: Running, link: Link) -> None:
+        """Wait for the tools of a server."""
+        try:
+            listed = link.tools()
+        except ServerFailedError as error:
+            self._fail(server, str(error))
+            return
+        server.problem, server.failed_at = "", None
+        server.tools = _chosen(server, listed)
+        if lacking := [name for name in server.config.tools if name not in server.tools]:
+            self._say(f"the MCP server {server.name} has no such tool as {', '.join(lacking)}")
 
     def _environ(self, server: Running) -> dict[str, str]:
         """Return all that a server gets of the environment.
@@ -240,6 +282,11 @@ class Servers:
             if value is not None:
                 environ[name] = value
         return environ
+
+    def _folder(self) -> Path:
+        """Return where servers run: the person's home, never an entity's folder."""
+        home = disk.expanded(Path(self._person_environ.get("HOME") or "~"))
+        return home if home.is_dir() else Path(tempfile.gettempdir())
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Carry out a call; never raises for what the server does."""
@@ -271,6 +318,8 @@ class Servers:
             if server.link is not None:
                 server.link.close()
                 server.link = None
+        self._ends.close()
+        self._portal = None
 
 
 def _names(server: Running, text: str) -> bool:
@@ -296,11 +345,11 @@ def _chosen(server: Running, listed: Sequence[ListedTool]) -> dict[str, Tool]:
     config: ServerConfig = server.config
     chosen: dict[str, Tool] = {}
     for tool in listed:
-        is_wanted = tool.name in config.tools if config.tools else tool.only_reads
+        is_wanted = tool.name in config.tools if config.tools else tool.reads
         if not (is_wanted and TOOL_NAME.fullmatch(tool.name)):
             continue
         with suppress(ValueError):  # nobody could fill in what it wants
-            schema = closed(tool.input_schema)
+            schema = closed(tool.schema)
             about = described(tool.description) or "what its name says"
             chosen[tool.name] = Tool(known_as(server.name, tool.name), about, schema)
     return chosen

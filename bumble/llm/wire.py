@@ -245,13 +245,13 @@ def paced(
         EnoughError: If the time for all of it is over.
     """
     try:  # a signal may come while the thread begins
-        yield from _until_end(pumped(read, problems), is_token, timeouts, until)
+        yield from _until_end(_pumped(read, problems), is_token, timeouts, until)
     except BaseException:
         stop()
         raise
 
 
-def pumped(read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]) -> _Items[T]:
+def _pumped(read: Callable[[], Iterable[T]], problems: tuple[type[Exception], ...]) -> _Items[T]:
     """Have a thread read items, and tell of its end; return where they come."""
     items: _Items[T] = queue.SimpleQueue()
 
@@ -285,7 +285,7 @@ def within(seconds: float, call: Callable[[], T], problems: tuple[type[Exception
         TimeoutError: If it takes longer.
     """
     try:
-        item = pumped(lambda: [call()], problems).get(timeout=seconds)
+        item = _pumped(lambda: [call()], problems).get(timeout=seconds)
     except queue.Empty:
         raise TimeoutError(f"did not answer within {seconds:g} s") from None
     if isinstance(item, Exception):

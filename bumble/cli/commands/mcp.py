@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,7 +49,13 @@ def servers(config: Config, shell: Shell, tell: Callable[[str], None]) -> Server
     """Return the servers that the owner lists; none of them is started yet."""
     from bumble.chat.mcp_servers import Servers
 
-    return Servers(config.tools.servers, shell.environ, shell.secrets_file, tell)
+    return Servers(config.tools.servers, shell.environ, shell.secrets_file, tell, _link)
+
+
+def _link() -> ModuleType:
+    with library():
+        from bumble.chat import mcp_link
+    return mcp_link
 
 
 class Client(Struct, frozen=True):

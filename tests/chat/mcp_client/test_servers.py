@@ -46,7 +46,7 @@ def start(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> I
     def make(config: Mapping[str, ServerConfig], **more: str) -> Servers:
         given = {**environ(), "HOME": str(tmp_path), **more}
         secrets = tmp_path / "secrets.yaml"
-        made.append(Servers(config, given, secrets, said.append))
+        made.append(Servers(config, given, secrets, said.append, lambda: mcp_link))
         return made[-1]
 
     yield make
@@ -84,10 +84,6 @@ def test_what_a_server_answers_is_text_and_what_it_refuses_a_failure(start: Star
     refused = servers.call("weather__forecast", {"town": 7})
     assert refused.failed and "city" in refused.text
     assert not servers.call("weather__forecast", {"city": "Rome"}).failed, "it is still there"
-
-
-def test_a_server_that_knows_no_handshake_lists_its_tools_too(start: Start) -> None:
-    assert "odd__hang" in names(start({"odd": hostile("stateless")}))
 
 
 BAD = {
