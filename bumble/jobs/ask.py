@@ -121,7 +121,7 @@ def schema(
     person = {
         "person": text(TITLE_CHARS),
         "portrait": text(PORTRAIT_CHARS),
-        "scores": {"anyOf": [closed(portrait.FIELDS), {"type": "null"}]},
+        "scores": portrait.SCORED,
         "note": {"anyOf": [_claim(messages), {"type": "null"}]},
         "replaces": _labels(known),
         "was": text(TITLE_CHARS),

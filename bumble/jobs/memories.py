@@ -491,20 +491,10 @@ def _portraits(
         likeness = next(of_them, None)
         if likeness is None:
             continue
-        # without what knowledge says from now on, unless most of it does; what stood in it may stay
-        own = [
-            [
-                each
-                for each in line
-                if each.text in person.text or not portrait.is_told(each.text, facts)
-            ]
-            for line in likeness.portrait
-        ]
-        text = ask.joined_lines(list(filter(None, own)), "\n")
+        lines = [[each.text for each in line] for line in likeness.portrait]
+        text = portrait.untold(lines, person, facts)
         if not text:
             continue
-        whole_text = ask.joined_lines(likeness.portrait, "\n")
-        text = text if len(text) * 2 > len(whole_text) else whole_text
         scored = portrait.read_scores(likeness.scores, shown.stands)
         yield (
             person,

@@ -137,11 +137,37 @@ SAID_AGAIN = 0.8  # of the telling words of the longer of two sentences, which a
 
 
 def is_told(sentence: str, known: Iterable[str]) -> bool:
-    """Whether a sentence is known already, in other words at most here and there."""
+    """Whether a sentence is known already, in other words at most here and there.
+
+    Its names and numbers have to be: they may stand nowhere else.
+    """
     language = words.language(sentence)
-    said = words.stems(sentence, language)
+    said, named = words.stems(sentence, language), claims.claims(sentence, language)
+    telling = words.stems(" ".join(named), language) | set(filter(values.is_value, said))
     stems = (words.stems(text, language) for text in known)
-    return any(len(said & there) >= SAID_AGAIN * max(len(said), len(there)) for there in stems)
+    return any(
+        telling <= there and len(said & there) >= SAID_AGAIN * max(len(said), len(there))
+        for there in stems
+    )
+
+
+def untold(
+    lines: Sequence[Sequence[str]], person: relationships.Relationship, known: Sequence[str]
+) -> str:
+    """Return a portrait without what is known elsewhere: a fact stands in one record.
+
+    What stood in it before may stay, and so does all of it where little else would be left.
+
+    Args:
+        lines: The sentences of each of its lines.
+        person: Whose it is, with the portrait so far.
+        known: What is known of them.
+    """
+    own = [[one for one in line if one in person.text or not is_told(one, known)] for line in lines]
+    whole, left = (
+        "\n".join(dict.fromkeys(filter(None, map(words.paragraph, part)))) for part in (lines, own)
+    )
+    return left if len(left) * 2 > len(whole) else whole
 
 
 LEAST_CHARS = 40  # a shorter portrait is no portrait; a sign of a script without spaces says more
@@ -195,7 +221,7 @@ FIELDS: Mapping[str, Any] = {
     "topics": {**_TEXTS, "maxItems": MAX_TOPICS},
     "unresolved": {**_TEXTS, "maxItems": MAX_UNRESOLVED},
 }
-SCHEMA: Mapping[str, Any] = {**closed(FIELDS), "required": list(_NAMES)}
+SCORED: Mapping[str, Any] = {"anyOf": [closed(FIELDS), {"type": "null"}]}
 
 
 class PortraitScores(Struct, frozen=True):
@@ -386,7 +412,7 @@ def update_data(person: relationships.Relationship, update: PortraitUpdate) -> d
 
 
 MESSAGE_TOKENS = 200  # of one message
-MAX_LINES, MAX_LINE_CHARS = 12, 200  # of a portrait as it is asked for
+MAX_LINES, MAX_LINE_CHARS = 12, 400  # of a portrait as it is asked for
 
 
 def between(messages: Iterable[sessions.Message]) -> Iterable[tuple[sessions.Message, str]]:
@@ -538,27 +564,23 @@ def _ask(
     known = [part for one in shared for part in words.sentences(one.text)]
 
     def stands(sentence: str) -> bool:
-        if sentence not in person.text and is_told(sentence, known):
-            return False  # a fact stands in one record
         why = "" if sentence in person.text else verifier.check_prose(sentence, sources).why
         dropped.extend([f"{sentence} ({why})"] if why else [])
         return not why
 
     lines = [
-        words.paragraph(filter(stands, words.sentences(words.one_line(line))))
+        list(filter(stands, words.sentences(words.one_line(line))))
         for line in (*answer["about"], answer["mine"])
     ]
-    text = "\n".join(dict.fromkeys(filter(None, lines)))
-    return text or None, read_scores(answer.get("scores", {}), stands), tuple(dropped)
+    text = untold(lines, person, known)
+    return text or None, read_scores(answer["scores"] or {}, stands), tuple(dropped)
 
 
 def schema() -> dict[str, Any]:
     """Describe a portrait as it is asked for: what is known of a person, and how talking is."""
     line = {"type": "string", "maxLength": MAX_LINE_CHARS}
     about = {"type": "array", "items": line, "minItems": 1, "maxItems": MAX_LINES}
-    asked = closed({"about": about, "mine": line})
-    asked["properties"]["scores"] = SCHEMA  # not all of them come with every answer
-    return asked
+    return closed({"about": about, "mine": line, "scores": SCORED})
 
 
 def _plan(runtime: Runtime, reading: PortraitMaterial, update: PortraitUpdate) -> JobPlan:
