@@ -151,9 +151,9 @@ def plan(runtime: Runtime, result: deep.Recollection, readers: Sequence[str]) ->
     )
     origin = base.Provenance(by="deep-recall", trust=trust, audience=audience)
     question_id = base.new_id(questions.QUESTION.prefix, at, runtime.rng)
-    return questions.QUESTION.plan_new(
-        questions.new(question_id, at, result.question, origin), "nothing in memory answers it"
-    )
+    asked = words.one_line(result.question)
+    question = questions.QUESTION.new(question_id, asked, origin, at=at)
+    return questions.QUESTION.plan_new(question, "nothing in memory answers it")
 
 
 def data(result: deep.Recollection) -> dict[str, Any]:

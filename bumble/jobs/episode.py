@@ -15,9 +15,7 @@ from datetime import UTC, datetime
 from bumble.body import affects, appraisal, bars, circadian, config, ebb, significance
 from bumble.body.soma import Soma
 from bumble.entity import changes, secrets
-from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.fallback import sayings
-from bumble.files import disk
 from bumble.index import search, terms
 from bumble.jobs.scene import StretchJob, heard_by, people_of
 from bumble.llm import ledger
@@ -141,12 +139,8 @@ EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 def conversation(runtime: Runtime, session_id: str) -> sessions.Session | None:
     """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
-    path = sessions.path(session_id)
-    try:
-        file = disk.inside(runtime.entity.root, path)
-        return session_files.load(file) if base.is_id(session_id) and file.is_file() else None
-    except (RecordInvalidError, UnsafePathError):
-        return None
+    files = session_files.SESSION_KIND.locate(runtime.entity, session_id)
+    return next(session_files.talks(files), None)
 
 
 def audience(session: sessions.Session, messages: Sequence[sessions.Message]) -> tuple[str, ...]:

@@ -348,9 +348,10 @@ def _leaves_topic(
 ) -> bool:
     """Whether the next turns of substance are all about something else than the segment so far."""
     turn_texts = [_text(turn, "user") for turn in coming[:TURNS_AWAY]]
-    if len(current) < SETTLED_TURNS or len(turn_texts) < TURNS_AWAY:
-        return False
-    if any(len(stop_words.telling_words(text)) < TELLING_WORDS for text in turn_texts):
+    is_settled = len(current) >= SETTLED_TURNS and len(turn_texts) == TURNS_AWAY
+    if not is_settled or any(
+        len(stop_words.telling_words(text)) < TELLING_WORDS for text in turn_texts
+    ):
         return False
     before = [_text(turn, "user", "assistant") for turn in current]
     return all(likeness(text, before) < config.session.continuity_threshold for text in turn_texts)

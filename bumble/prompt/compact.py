@@ -529,7 +529,7 @@ def _record(
     """Make the record of how the messages between two are shown from now on."""
     at = runtime.now()
     name = base.new_id(sessions.COMPACTION_PREFIX, at, runtime.rng)
-    return sessions.Compaction(name, at, summary, ends[0].id, ends[1].id, kind, limits, extra)
+    return sessions.Compaction(name, at, summary, ends[0].id, ends[1].id, kind, *limits, extra)
 
 
 def _cost(stored: Sequence[sessions.Message]) -> int:

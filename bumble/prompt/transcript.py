@@ -171,7 +171,7 @@ def _render(
     """Render a message as the compactions that are about it have left it."""
     if message.role == "tool" and any(compaction.kind == "prune" for compaction in within):
         return _render_cleared(message, call)
-    limits = [compaction.limits for compaction in within if compaction.kind == "cut"]
+    limits = [(one.message_tokens, one.result_tokens) for one in within if one.kind == "cut"]
     limit = next((pair[message.role == "tool"] for pair in limits), 0)  # the first cut stays
     if limit and tokens.estimate(message.text) > limit:
         return render(message, text=cut(message.text, limit), plain=plain)

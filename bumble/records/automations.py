@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
-from bumble.records import base, fields, kind
+from bumble.records import fields, kind
 
 MOST = 50  # of one entity
 
@@ -46,22 +46,6 @@ AUTOMATION = kind.RecordKind(
     prefix="aut",
     counted=True,
 )
-
-
-def new(
-    automation_id: str,
-    schedule: str,
-    prompt: str,
-    at: datetime,
-    *,
-    provenance: base.Provenance | None = None,
-) -> Automation:
-    """Make an automation that is not in the folder yet; `plan_new` puts it there.
-
-    Raises:
-        ValueError: If there is nothing to do.
-    """
-    return AUTOMATION.new(automation_id, prompt, provenance, schedule=schedule, last=at)
 
 
 def plan_ran(

@@ -368,6 +368,11 @@ def of_text(source: str, path: Path, parse: Callable[[str, str], T]) -> T:
         raise RecordInvalidError(*_place_of(source, path, str(error))) from error
 
 
+def load_or(file: Path, parse: Callable[[str, str], T], empty: T) -> T:
+    """Read the record in a file; one that is not there counts as an empty one."""
+    return load(file, parse) if file.exists() else empty
+
+
 def load_all(paths: Iterable[Path], read: Callable[[Path], T]) -> tuple[list[T], list[Path]]:
     """Return the records that can be read, and the files that can't: one holds up no other."""
     found: list[T] = []
@@ -430,7 +435,7 @@ def read_mapping(
     file: Path, parse: Callable[[str, str], MappingFile] = parse_mapping
 ) -> MappingFile:
     """Read the file; none at all counts as an empty mapping."""
-    return load(file, parse) if file.exists() else MappingFile({}, None)
+    return load_or(file, parse, MappingFile({}, None))
 
 
 def edited_mapping(

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
-from itertools import chain
 from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct, structs
@@ -279,7 +278,6 @@ class Key(Struct, frozen=True):
     read: Callable[[Meta, str], Any] | None = None  # ValueError if the value is none
     merge: Rule = plain  # what two sides of it become
     ahead: bool = False  # of a time: it may lie ahead
-    also: str = ""  # another key that it is read from
     stored: bool = True  # under a key; else whoever reads the file gives the value
     # what a log says of its change, behind the name of the record, a text a line
     said: Callable[[Any, Any], Sequence[str]] = lambda was, now: ()
@@ -356,10 +354,7 @@ def write_struct(value: Struct) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for one in declared(type(value)):
         stored = getattr(value, one.name)
-        if one.how.also:
-            names = (one.how.name, one.how.also)
-            data |= dict(zip(names, stored, strict=True)) if any(stored) else {}
-        elif stored not in (one.default, None, (), ""):
+        if stored not in (one.default, None, (), ""):
             data[one.how.name] = written(stored, "milliseconds")
     return {**data, **getattr(value, EXTRA, {})}
 
@@ -384,7 +379,7 @@ def read_struct(struct: type[S], meta: Meta) -> S:
     values = {
         field.name: field.read(meta)
         for field in declared(struct)
-        if field.how.name in meta or field.how.also or field.default is NODEFAULT
+        if field.how.name in meta or field.default is NODEFAULT
     }
     if EXTRA in struct.__struct_fields__:
         known = _keys(struct)
@@ -395,5 +390,4 @@ def read_struct(struct: type[S], meta: Meta) -> S:
 @cache
 def _keys(struct: type[Struct]) -> frozenset[str]:
     """Return the keys that a struct is read from."""
-    named = [(field.how.name, field.how.also) for field in declared(struct)]
-    return frozenset(("type", *chain.from_iterable(named)))
+    return frozenset(("type", *(field.how.name for field in declared(struct))))

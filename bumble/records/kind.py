@@ -391,9 +391,6 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
 
     def tell(self, name: str, before: str | None, after: str | None) -> Told:
         """Yield what a log says of a change of a record."""
-        if self.teller is not None:
-            yield from self.teller(before, after)
-            return
         old, new = (None if text is None else self.parse(text, name) for text in (before, after))
         if old is not None and new is not None:
             yield from new.changes_since(old)

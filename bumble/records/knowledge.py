@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -207,9 +208,7 @@ KNOWLEDGE = kind.Kind(
 )
 
 
-def read(file: Path) -> Knowledge:
-    """Read the file; none at all counts as an empty one."""
-    return base.load(file, parse) if file.exists() else EMPTY
+read = partial(base.load_or, parse=parse, empty=EMPTY)
 
 
 def readable(path: Path) -> Knowledge:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Annotated
+from functools import partial
+from typing import Annotated, ClassVar
 
 from bumble import patterns
 from bumble.body.soma import is_open
@@ -27,19 +27,14 @@ _CITED = patterns.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)"
 class Narrative(kind.Record, frozen=True, kw_only=True):
     """The story as it stands; its sources are the episodes it used."""
 
+    LOG: ClassVar[kind.LogWords] = kind.LogWords(
+        headline="story it tells of itself", retold="the story it tells of itself"
+    )
+
     text: Annotated[str, fields.BODY]  # Markdown; empty until it is first told
     at: datetime | None = None  # when it was told
     # of what it was told from: unchanged, there is nothing new to tell
     fingerprint: Annotated[str, fields.Key(read=lambda meta, key: str(meta.get(key) or ""))]
-
-
-def _told(before: str | None, after: str | None) -> kind.Told:
-    """Yield the lines that differ."""
-    old, new = ("" if text is None else NARRATIVE.parse(text).text for text in (before, after))
-    changed = [row.rstrip() for row in kind.changed_lines(old, new, context=0)][1:]
-    if changed:
-        yield "the story it tells of itself"
-        yield from (row for row in changed if not row.startswith("@@"))
 
 
 NARRATIVE = kind.RecordKind(
@@ -49,7 +44,6 @@ NARRATIVE = kind.RecordKind(
     key="narrative",
     patterns=(PATH,),
     record=Narrative,
-    teller=_told,
     forgetting="file",
     merging="bumble",
     file_name="story",
@@ -60,9 +54,7 @@ NARRATIVE = kind.RecordKind(
 )
 
 
-def read(file: Path) -> Narrative | None:
-    """Read the narrative; None where there is no file."""
-    return NARRATIVE.load(file) if file.exists() else None
+read = partial(base.load_or, parse=NARRATIVE.parse, empty=None)
 
 
 def uncited(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, ClassVar
 
-from bumble.records import base, fields
+from bumble.records import fields
 from bumble.records.kind import LogWords, Record, RecordKind
 from bumble.text.words import folded, one_line
 
@@ -41,12 +41,3 @@ QUESTION = RecordKind(
     explained=True,
     counted=True,
 )
-
-
-def new(question_id: str, at: datetime, text: str, provenance: base.Provenance) -> OpenQuestion:
-    """Make a question that is not in the folder yet; `plan_new` puts it there.
-
-    Raises:
-        ValueError: If the text is empty.
-    """
-    return QUESTION.new(question_id, one_line(text), provenance, at=at)

@@ -67,6 +67,11 @@ def _moved_score(first: float, base: Any, current: Any, incoming: Any) -> Any:
     return round(min(max(values[1] + values[2] - values[0], 0.0), 1.0), 4)
 
 
+_EITHER_MOVES = fields.nested(
+    {name: partial(_moved_score, first) for name, first in asdict(STRANGER).items()}
+)
+
+
 def _scores(meta: Mapping[str, Any], key: str) -> Scores:
     stored = base.field(meta, key, dict, {})
     return Scores(**{name: base.unit(stored, name, 0.0) for name in asdict(Scores())})
@@ -136,16 +141,7 @@ class Relationship(kind.Record, frozen=True, kw_only=True):
         tuple[str, ...],
         fields.Key(merge=fields.joined, said=lambda was, now: [f": called {', '.join(now)}"]),
     ]
-    scores: Annotated[
-        Scores,
-        fields.Key(
-            read=_scores,
-            merge=fields.nested(
-                {name: partial(_moved_score, first) for name, first in asdict(STRANGER).items()}
-            ),
-            said=_moved,
-        ),
-    ]
+    scores: Annotated[Scores, fields.Key(read=_scores, merge=_EITHER_MOVES, said=_moved)]
     interaction_count: Annotated[
         int,
         fields.Key(

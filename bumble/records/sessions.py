@@ -134,10 +134,6 @@ def _text(meta: fields.Meta, key: str) -> str:
     return base.field(meta, key, str, "")
 
 
-def _limits(meta: fields.Meta, key: str) -> tuple[int, int]:
-    return base.field(meta, key, int, 0), base.field(meta, "result_tokens", int, 0)
-
-
 class Compaction(Struct, frozen=True):
     """How a stretch of messages is shown from now on: the lines themselves stay as they are."""
 
@@ -147,10 +143,8 @@ class Compaction(Struct, frozen=True):
     first: str  # ids of the first and last message it is about
     last: str
     kind: Annotated[str, fields.Key(read=fields.one_of(COMPACTION_KINDS, "summary"))] = "summary"
-    # "cut": tokens of a message, and of a tool's result
-    limits: Annotated[
-        tuple[int, int], fields.Key("message_tokens", read=_limits, also="result_tokens")
-    ] = (0, 0)
+    message_tokens: int = 0  # "cut": of a message
+    result_tokens: int = 0  # and of a tool's result
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -155,7 +155,7 @@ def test_too_much_is_cut_and_what_is_copied_from_the_example_is_left_out(ada: En
 
 def wondered(entity: Entity, text: str, *audience: str) -> questions.OpenQuestion:
     origin = Provenance("deep-recall", trust="owner", audience=audience)
-    question = questions.new(f"qst_{len(text)}", NIGHT, text, origin)
+    question = questions.QUESTION.new(f"qst_{len(text)}", text, origin, at=NIGHT)
     changes.apply(entity.root, ChangeSet("x", (questions.QUESTION.plan_new(question, "miss"),)))
     return question
 

@@ -105,7 +105,9 @@ DREAM = dreams.new("drm_1", AT, (("ep_1", "ep_2"),), ("a wave", "a door"), "What
 REMINDER = reminders.new(
     "rem_1", AT, "Tea.", repeat="0 9 * * 1", person="sam", deliver="session", provenance=FROM_MODEL
 )
-AUTOMATION = automations.new("aut_1", "0 8 * * *", "Look back.", AT, provenance=FROM_MODEL)
+AUTOMATION = automations.AUTOMATION.new(
+    "aut_1", "Look back.", FROM_MODEL, schedule="0 8 * * *", last=AT
+)
 CHECK = checks.new(
     "tea", "What does Sam drink?", person="sam", expect=("tea",), provenance=FROM_MODEL
 )
@@ -116,7 +118,7 @@ TOPIC = topics.new(
     fingerprint="0123456789abcdef",
     provenance=FROM_MODEL,
 )
-QUESTION = questions.new("qst_1", AT, "Where does Sam swim?", FROM_MODEL)
+QUESTION = questions.QUESTION.new("qst_1", "Where does Sam swim?", FROM_MODEL, at=AT)
 ANCHOR = anchors.new(
     "The sea",
     "Sam was happy.",

@@ -59,7 +59,7 @@ def records(text: str, audience: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     portrait = relationships.plan_update(relationships.new("Kim", AT), "", pending=(note,))
     dream = dreams.new("drm_1", AT, (), (text,), "", provenance=origin)
     reminder = reminders.new("rem_1", AT, text, provenance=origin)
-    automation = automations.new("aut_1", "0 8 * * *", text, AT, provenance=origin)
+    automation = automations.AUTOMATION.new("aut_1", text, origin, schedule="0 8 * * *", last=AT)
     work = projects.plan_new("Tea", {}, text, "begin", provenance=origin)
     assert work.data is not None
     grown = {"behaviours": [proposals.Item(text, "It helped.", ("msg_9",))]}
@@ -68,7 +68,7 @@ def records(text: str, audience: tuple[str, ...]) -> dict[str, tuple[str, str]]:
     anchor = anchors.new("Tea", text, levels, AT, 1.0, provenance=origin)
     check = checks.new("tea", "What is it?", expect=(text,), provenance=origin)
     topic = topics.new("Tea", (topics.Catalyst(text),), AT, provenance=origin)
-    question = questions.new("qst_1", AT, text, origin)
+    question = questions.QUESTION.new("qst_1", text, origin, at=AT)
     assert portrait is not None and portrait.data is not None
     return {
         "knowledge": (

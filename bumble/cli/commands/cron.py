@@ -383,12 +383,12 @@ def add(
             "Remove a file from `automations/` first."
         )
     with writing.collect(opened.shell, prompt, in_editor=editor, name="automation.md") as text:
-        automation = automations.new(
+        automation = automations.AUTOMATION.new(
             base.new_id(automations.AUTOMATION.prefix, at, opened.shell.rng),
-            when,
             text,
-            at,
-            provenance=base.Provenance(by="cron add", trust="owner"),
+            base.Provenance(by="cron add", trust="owner"),
+            schedule=when,
+            last=at,
         )
         change = automations.AUTOMATION.plan_new(
             automation, f"do at {when}: {output.shorten(text, 50)}"

@@ -82,9 +82,9 @@ def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
         if beside or path in read or not derived.isdisjoint(place.parts):
             continue
         record = companions.record_of(place.as_posix())
-        if record is not None and (entity.root / record).is_file():  # read with it
-            continue
-        if path.is_symlink() or not path.is_file() or place.name.startswith(derived_names):
+        is_companion = record is not None and (entity.root / record).is_file()  # read with it
+        is_strange = path.is_symlink() or not path.is_file()
+        if is_companion or is_strange or place.name.startswith(derived_names):
             continue
         if path.stat().st_size <= _LARGEST_LOOKED_INTO:
             yield path

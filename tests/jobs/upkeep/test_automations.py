@@ -42,7 +42,9 @@ def runtime_at(entity: Entity, at: datetime, model: ScriptedModel) -> Runtime:
 
 
 def automate(entity: Entity, prompt: str = "How was yesterday?", **fields: Any) -> Automation:
-    made = automations.new("aut_look", fields.pop("schedule", DAILY), prompt, NOON, **fields)
+    fields = {"schedule": DAILY, "provenance": None} | fields
+    origin = fields.pop("provenance")
+    made = automations.AUTOMATION.new("aut_look", prompt, origin, last=NOON, **fields)
     changes.apply(entity.root, ChangeSet("x", (automations.AUTOMATION.plan_new(made, "x"),)))
     return made
 
