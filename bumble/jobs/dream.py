@@ -553,10 +553,15 @@ def _slots(
     chosen: Sequence[Pair],
     asked: questions.OpenQuestion | None,
 ) -> dict[str, str]:
-    lines = [
-        f"{number}{letter}. {_memory(runtime, pool.episodes[episode_id])}"
+    met = [
+        (f"{number}{letter}", pool.episodes[episode_id])
         for number, pair in enumerate(chosen, 1)
         for letter, episode_id in zip("ab", pair.ids, strict=True)
+    ]
+    lines = [
+        f"{label}. ({one.at.astimezone(runtime.zone):%d %B %Y}) "
+        + tokens.cut(one_line(markdown.prose(one.text)), MEMORY_TOKENS)
+        for label, one in met
     ]
     if asked is not None:
         text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
@@ -566,11 +571,6 @@ def _slots(
         "body": ebb.dream_lines(body_state.read(runtime, job.at)),
         "memories": prompts.tagged("memories", "\n".join(lines)),
     }
-
-
-def _memory(runtime: Runtime, episode: Episode) -> str:
-    day = episode.at.astimezone(runtime.zone)
-    return f"({day:%d %B %Y}) {tokens.cut(one_line(markdown.prose(episode.text)), MEMORY_TOKENS)}"
 
 
 def _night(

@@ -264,9 +264,8 @@ def _plan_heard(
         origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
         met = min((shown.messages[n - 1].at for n in cited), default=at)
         person = file or old or relationships.new(name, met, provenance=origin)
-        gone = _outdated(shown, person, notes, at)
-        gone |= {text for one in own for text in one.gone}
-        gone &= _may_go(shown, person, shown.trust(cited))
+        named = {text for one in own for text in one.gone}
+        gone = _gone(shown, person, notes, named, shown.trust(cited), at)
         if old is None:
             planned.append(people.plan_noted(person, notes, gone, known=file is not None))
         else:
@@ -283,22 +282,25 @@ def _renamings(
     return [one for one in found if renaming.known_as(one, everybody)]
 
 
-def _may_go(shown: Scene, person: relationships.Relationship, spoken_trust: str) -> set[str]:
-    """Return what was told of somebody that who speaks may put right: the owner's word stays."""
-    told = relationships.heard(person, shown.session.people)
-    return {one.text for one in told if one.provenance.trust != "owner" or spoken_trust == "owner"}
-
-
-def _outdated(
+def _gone(
     shown: Scene,
     person: relationships.Relationship,
     notes: Sequence[relationships.PendingNote],
+    named: Set[str],
+    spoken_trust: str,
     at: datetime,
 ) -> set[str]:
-    """Return what the same people told of somebody that notes have another value for."""
+    """Return what the same people told of somebody that gives way: the owner's word stays.
+
+    It is named, or notes have another value for it.
+    """
     names, new = (*shown.names.values(), *person.names), " ".join(note.text for note in notes)
-    told = relationships.heard(person, shown.session.people)
-    return {one.text for one in told if corrections.outdated(one.text, new, at, names)}
+    return {
+        one.text
+        for one in relationships.heard(person, shown.session.people)
+        if (one.provenance.trust != "owner" or spoken_trust == "owner")
+        and (one.text in named or corrections.outdated(one.text, new, at, names))
+    }
 
 
 # the body

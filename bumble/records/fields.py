@@ -121,12 +121,9 @@ def greater(base: Any, current: Any, incoming: Any) -> Any:
     """Take the greater number, or the later id."""
     if _is_none(current) or _is_none(incoming):
         return incoming if _is_none(current) else current
-    if _is_number(current) and _is_number(incoming):
-        return max(current, incoming)
-    if (
-        isinstance(current, str)
-        and isinstance(incoming, str)
-        and _kind(current) == _kind(incoming) != ""
+    are_ids = isinstance(current, str) and isinstance(incoming, str)
+    if (_is_number(current) and _is_number(incoming)) or (
+        are_ids and _kind(current) == _kind(incoming) != ""
     ):
         return max(current, incoming)
     raise Clash
