@@ -27,3 +27,11 @@ def test_a_portrait_is_refused_that_is_too_short_or_loses_too_much() -> None:
     assert portrait.refusal(OLD, half, (), allow_shrink=True) == ""
     longer = "Bo bakes.\nBo sings."
     assert portrait.refusal("Bo bakes.", longer, (), allow_shrink=False) == ""
+
+
+def test_what_holds_a_number_that_stands_nowhere_else_is_not_told_again() -> None:
+    known = ["Ruth keeps a small bakery in Sankt Veit together with her nephew Tobi."]
+    aged = "Ruth is 58 and keeps a small bakery in Sankt Veit with her nephew Tobi."
+    assert not portrait.is_told(aged, known)
+    assert not portrait.is_told(aged.replace("is 58 and ", "").replace("Tobi", "Max"), known)
+    assert portrait.is_told(aged.replace("is 58 and ", ""), known)
