@@ -49,13 +49,14 @@ def within(origin: base.Provenance, circle: Audience) -> bool:
 
 
 def fits(audience: Audience, circle: Audience) -> bool:
-    """Whether an audience is everyone, or this very circle."""
-    return not audience or set(audience) == set(circle)
+    """Whether all of a circle are in an audience; of everyone (an empty one), only everyone is."""
+    return not audience or (bool(circle) and set(circle) <= set(audience))
 
 
 def joined(audiences: Iterable[Audience]) -> Audience:
-    """Return for whom a text is that is made of memories of one circle: theirs, or everyone's."""
-    return next((audience for audience in audiences if audience), ())
+    """Return for whom a text is that is made of memories a circle may meet: who may meet all."""
+    first, *others = [audience for audience in audiences if audience] or [()]
+    return tuple(one for one in first if all(one in other for other in others))
 
 
 class Reader(Struct, frozen=True):

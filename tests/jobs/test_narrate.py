@@ -117,7 +117,7 @@ def test_what_others_told_in_private_is_not_in_the_story(ada: Entity) -> None:
     secrets_of_bo(ada)
     text = asked(ada)
     assert "diamond" not in text
-    assert "emerald" not in text
+    assert "emerald" in text  # Sam was there
     assert "tomatoes" in text
 
 
