@@ -90,7 +90,7 @@ def _wished(
         return CodeReply(words.wishes.stays, "forget")
     wants_one = said.scores.get("remind", -9.0) > said.scores.get("ask_reminders", -9.0)
     if said.has("ask_reminders") and not (wants_one or _asks_of_day(heard, reading)):
-        return _waiting(runtime, _reminders(runtime, heard), words)
+        return _waiting(runtime, _set_for(runtime, heard), words)
     if not said.has("cancel", "move"):
         return None
     meant, is_sure = _meant(runtime, heard, reading.language)
@@ -101,7 +101,7 @@ def _wished(
     has_time = said.when or values.read(heard.message.text, reading.language).times.are_there
     if len(meant) == 1 and is_sure and not has_time:  # else it may be another that is meant
         return _withdrawn(meant[0], words)
-    return _waiting(runtime, meant or _reminders(runtime, heard), words)
+    return _waiting(runtime, meant or _set_for(runtime, heard), words)
 
 
 def _asks_of_day(heard: Heard, reading: Reading) -> bool:
@@ -238,12 +238,8 @@ def _reminder(
     return _planned(runtime, heard, due, what, words)
 
 
-def _reminders(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:
-    """Return the reminders that are set for who speaks, the next first."""
-    there = reminders.REMINDER.readable(runtime.entity.reminders)
-    mine = (one for one in there if one.person == heard.who.id and not one.done)
-    told = (one for one in mine if base.may_read(one.provenance.audience, heard.session.people))
-    return sorted(told, key=lambda one: one.at)
+def _set_for(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:
+    return schedule.waiting(runtime.entity, heard.who.id, heard.session.people)
 
 
 def _meant(runtime: Runtime, heard: Heard, language: str) -> tuple[list[reminders.Reminder], bool]:
@@ -251,7 +247,7 @@ def _meant(runtime: Runtime, heard: Heard, language: str) -> tuple[list[reminder
 
     One common word does not: "Bea will call" names no reminder to call the dentist.
     """
-    said, there = text_words.stems(heard.message.text, language), _reminders(runtime, heard)
+    said, there = text_words.stems(heard.message.text, language), _set_for(runtime, heard)
     shared = {one.id: said & text_words.stems(one.text, language) for one in there}
     most = max(map(len, shared.values()), default=0)
     common = text_words.common(language, corrections.COMMON_WORDS)

@@ -57,8 +57,15 @@ DECLARED: tuple[Tool, ...] = (
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),
     Tool(
         "remind",
-        "have something said to them in the first talk after a time",
-        _parameters(text="what is to be said", at="the time there, like 2026-05-24T18:00"),
+        "have something said to them in the first talk after a time; or no longer",
+        {
+            **_parameters(
+                text="what is to be said",
+                at="the time there, like 2026-05-24T18:00",
+                gone="what is set for them and no longer wanted, word for word",
+            ),
+            "required": [],
+        },
     ),
     Tool(
         "list_skills",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
@@ -35,7 +36,7 @@ from bumble.records import (
     working,
 )
 from bumble.records.sessions import Message, Session
-from bumble.runtime import body_state, people, rules
+from bumble.runtime import body_state, people, rules, schedule
 from bumble.runtime.runtime import OutsideTools, Plan, Result, Runtime
 from bumble.text import moments, schema, stop_words, tokens, words
 
@@ -242,24 +243,49 @@ def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result
 
 
 def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    """Set a reminder for whoever spoke last."""
-    text, runtime = words.one_line(arguments["text"]), context.runtime
+    """Set a reminder for whoever spoke last, or take one back."""
+    text, runtime = words.one_line(arguments.get("text", "")), context.runtime
+    said = (each.speaker for each in reversed(context.session.messages) if each.role == "user")
+    person = next(said, people.owner_id(runtime.entity, runtime.identity))
+    plans = _withdrawn(words.one_line(arguments.get("gone", "")), person, context)
+    if plans and not text:
+        return Result("taken back", plans=plans)
+    if not (text and arguments.get("at")):
+        raise ValueError("`text` and `at` are needed: what is to be said, and when")
     _vouch(context, text)
     at = moments.local(arguments["at"], runtime.zone).astimezone(runtime.zone)
     if at <= context.at:
         raise ValueError(f"{at:%Y-%m-%d %H:%M} is over; it is {context.at:%Y-%m-%d %H:%M} now")
-    said = (each.speaker for each in reversed(context.session.messages) if each.role == "user")
     reminder = reminders.new(
         base.new_id(reminders.REMINDER.prefix, context.at, runtime.rng),
         at,
         text,
-        person=next(said, people.owner_id(runtime.entity, runtime.identity)),
+        person=person,
         deliver=reminders.SESSION,
         provenance=context.provenance,
     )
     why = f"remind: {tokens.cut(text, WHY_TOKENS)}"
-    planned = (lambda: reminders.REMINDER.plan_new(reminder, why),)
+    planned = (lambda: reminders.REMINDER.plan_new(reminder, why), *plans)
     return Result(f"set for {at:%A, %Y-%m-%d %H:%M}", plans=planned)
+
+
+def _withdrawn(text: str, person: str, context: ToolContext) -> tuple[Plan, ...]:
+    """Plan to take back the reminder that says a text; nothing where there is none to say.
+
+    Raises:
+        ValueError: If not one of theirs says it, naming those that are set.
+    """
+    if not text:
+        return ()
+    waiting = schedule.waiting(context.runtime.entity, person, context.session.people)
+    there = {one.id: words.one_line(one.text) for one in waiting}
+    same = [one for one in waiting if there[one.id].casefold() == text.casefold()]
+    meant = same[:1] or [one for one in waiting if text.casefold() in there[one.id].casefold()]
+    if len(meant) != 1:
+        count = "several reminders say" if meant else "no reminder says"
+        listed = "; ".join(f'"{said}"' for said in there.values()) or "none"
+        raise ValueError(f'{count} "{text}"; set for them: {listed}')
+    return (partial(reminders.REMINDER.plan_forget, meant[0], "it is not wanted any more"),)
 
 
 def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:

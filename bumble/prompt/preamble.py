@@ -29,7 +29,7 @@ from bumble.records import (
     sessions,
     working,
 )
-from bumble.runtime import people
+from bumble.runtime import people, schedule
 from bumble.runtime.body_state import Stirring
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import markdown, moments, tokens, words
@@ -157,8 +157,10 @@ def now_text(
 
 _LINK = patterns.compile(r"\[([^\]\n]+)\]\([^)\n]*\.md\)")  # no place of a file is of use in a talk
 MOST_TOKENS = 500  # of living memory, notes and a fresh dream before each message
-LIVING, NOTES, DREAM = "working memory", "notes", "dream"  # names of the blocks
+# names of the blocks
+LIVING, NOTES, DREAM, REMINDERS = "working memory", "notes", "dream", "reminders"
 SHOWN_NOTES = 8  # the newest
+SHOWN_REMINDERS = 8  # the next
 DREAM_TURNS = 3  # of the first talk after a dream that see it
 LAST_NIGHT = timedelta(hours=24)  # ago, at most
 
@@ -178,6 +180,7 @@ def blocks(
         Block(DREAM, dream_text(runtime.entity, session)),
         Block(LIVING, living_text(stable)),
         Block(NOTES, runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")),
+        Block(REMINDERS, reminders_text(runtime, session)),
     )
     return tuple(block for block in parts if block.text), int(MOST_TOKENS * share)
 
@@ -198,6 +201,17 @@ def notes_text(entity: Entity, readers: Sequence[str]) -> str:
         and not provenance.is_untrusted(line.origin.trust)
     ]
     return "\n".join(("Notes you jotted down:", *notes[-SHOWN_NOTES:])) if notes else ""
+
+
+def reminders_text(runtime: Runtime, session: sessions.Session) -> str:
+    """Word the next reminders that are set for who spoke last."""
+    said = (one.speaker for one in reversed(session.messages) if one.role == "user")
+    waiting = schedule.waiting(runtime.entity, next(said, ""), session.people)
+    rows = [
+        f"- {one.at.astimezone(runtime.zone):%A %Y-%m-%d %H:%M}: {words.one_line(one.text)}"
+        for one in waiting[:SHOWN_REMINDERS]
+    ]
+    return "\n".join(("Reminders that are set for them:", *rows)) if rows else ""
 
 
 def dream_text(entity: Entity, session: sessions.Session) -> str:

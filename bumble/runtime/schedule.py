@@ -72,6 +72,14 @@ def due_reminders(
     return sorted(due, key=lambda one: (one.at, one.id)), len(readable), broken
 
 
+def waiting(entity: Entity, person: str, readers: Sequence[str]) -> list[reminders.Reminder]:
+    """Return the reminders that are set for somebody and that all present may meet, next first."""
+    there = reminders.REMINDER.readable(entity.reminders)
+    mine = (one for one in there if one.person == person and not one.done)
+    told = (one for one in mine if base.may_read(one.provenance.audience, readers))
+    return sorted(told, key=lambda one: one.at)
+
+
 def waits_for(
     entity: Entity,
     identity: Identity,

@@ -188,3 +188,27 @@ def test_a_time_that_is_none_or_over_sets_no_reminder(ada: Entity, at: str) -> N
     turn = talk(runtime, "Remind me to ring the vet.")
     assert any(one.failed for each in turn.outcome.steps for one in each.results)
     assert reminders.REMINDER.files(ada.reminders) == []
+
+
+def test_a_reminder_that_is_set_is_shown_and_moved_or_taken_back(ada: Entity) -> None:
+    calls = [
+        {"text": "Ring the vet.", "at": "2026-05-25T09:00"},
+        {"text": "Ring the vet.", "at": "2026-05-26T09:00", "gone": "ring the"},
+        {"gone": "dentist"},
+        {"gone": "Ring the vet."},
+    ]
+    model = ScriptedModel([one for call in calls for one in (act("remind", **call), say("Yes."))])
+    runtime = lives.runtime_of(ada, model, flags=NOTES)
+
+    def told(text: str) -> str:
+        steps = talk(runtime, text).outcome.steps
+        return next(one.text for step in steps for one in step.results)
+
+    told("Ring the vet tomorrow, please.")
+    told("Ring the vet the day after, please.")
+    assert "- Monday 2026-05-25 09:00: Ring the vet." in model.requests[2].messages[-1].content
+    (path,) = reminders.REMINDER.files(ada.reminders)
+    assert reminders.REMINDER.load(path).at.day == 26
+    assert 'set for them: "Ring the vet."' in told("Not the dentist.")
+    assert told("No need to ring the vet any more.") == "taken back"
+    assert reminders.REMINDER.files(ada.reminders) == []
