@@ -51,7 +51,7 @@ class TitledFact(Struct, frozen=True):
 
     title: str
     sentences: tuple[Sentence, ...]
-    replaces: tuple[str, ...] = ()  # labels of known sentences that it takes the place of
+    replaces: tuple[str, ...] = ()  # labels of what is known or believed, in whose place it comes
 
 
 class StretchBelief(Struct, frozen=True):
@@ -109,7 +109,7 @@ def schema(
     }
     fact = {
         "title": text(TITLE_CHARS),
-        "replaces": _labels(known),
+        "replaces": _labels([*known, *held]),
         "sentences": array(_claim(messages), 4, least=1),
     }
     opinion = {

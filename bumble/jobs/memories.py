@@ -47,6 +47,7 @@ class LearntFact(Struct, frozen=True):
     text: str
     cited: tuple[int, ...]  # numbers of messages
     replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
+    ends: tuple[str, ...] = ()  # ids of beliefs, likewise
 
     @property
     def sentences(self) -> Iterator[str]:
@@ -180,6 +181,7 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
                 text,
                 shown.numbers([label for sentence in said for label in sentence.cites]),
                 tuple(each.text for each in replaced),
+                tuple(one.id for label, one in shown.beliefs.items() if label in fact.replaces),
             )
 
 
@@ -530,6 +532,13 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     claims = memories.claims
     planned += belief_strength.plan_claims(runtime, claims, memories.at) if claims else ()
     taken = {change.path for change in planned if change is not None}
+    ends = {id_ for fact in memories.facts for id_ in fact.ends}
+    believed = held.BELIEF.readable(runtime.entity.beliefs) if ends else ()
+    for one in (each for each in believed if each.id in ends):
+        change = held.plan_update(one, "what is known has replaced it", archived=True)
+        if change is not None and change.path not in taken:
+            planned.append(change)
+            taken.add(change.path)
     planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()
     if memories.diary:
         origin = _provenance(runtime, shown, shown.grounds(one.cites for one in memories.diary))

@@ -156,6 +156,16 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
 
 
+def test_what_is_known_takes_the_place_of_a_belief(entity: Entity) -> None:
+    guess = beliefs.new("bel_1", "Sam will get a dog one day.", "world_fact", 0.5, NOON)
+    write(entity, beliefs.BELIEF.plan_new(guess, ""))
+    heard(entity, DOG)
+    dealt(entity, makes(HAS_DOG, knowledge=[fact("Biscuit", HAS_DOG, replaces=["b1"])]))
+    [held] = beliefs.BELIEF.readable(entity.beliefs)
+    assert held.archived
+    assert sections(entity) == {"Biscuit": HAS_DOG["text"]}
+
+
 def test_the_same_request_tells_what_a_belief_confirms_and_contradicts(entity: Entity) -> None:
     for name, text in (("bel_1", "Sam is fond of tea."), ("bel_2", "Sam prefers coffee to tea.")):
         origin = Provenance(by="distill", trust="owner", audience=("sam",))
