@@ -229,8 +229,10 @@ class MusingsJob(Struct, frozen=True):
 
 
 def mark(drawing: topic_questions.Drawing) -> str:
-    """Identify a topic with these mentions."""
-    return review_queue.mark("topic", drawing.topic.name, drawing.fingerprint)
+    """Identify a topic with these mentions; a bare word, with twice as many."""
+    topic = drawing.topic
+    mentions = f"{topic.frequency.bit_length()}" if topic.type == "word" else drawing.fingerprint
+    return review_queue.mark("topic", topic.name, mentions)
 
 
 def check(runtime: Runtime, dealt: Collection[str] = ()) -> Due[MusingsJob]:

@@ -336,8 +336,8 @@ def _worded(taken: Survey, start: datetime) -> str:
         file = taken.file_of(topic)
         drawn = file.catalysts if file and (file.at is None or file.at < start) else ()
         questions = [words.one_line(each.text) for each in drawn[:CATALYSTS]]
-        days = topic.days_since(start)
-        seen = "" if days is None else f", last {days} days before today"
+        last = topic.last_seen.astimezone(start.tzinfo) if topic.last_seen else None
+        seen = f", last on {last:%Y-%m-%d}" if last else ""
         head = f"- {words.one_line(topic.name)} ({topic.frequency} times{seen}, {topic.trend})"
         lines.append(f"{head}: {' | '.join(questions)}" if questions else head)
     fitting = "\n".join(tokens.leading(lines, MOST_TOKENS))

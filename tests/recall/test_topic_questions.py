@@ -144,7 +144,7 @@ def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada:
     runtime = by_form(living.runtime_of(ada, prompt__topics_min_window_tokens=1))
     morning(runtime)
     first = survey.overview(runtime, ("sam",))
-    assert "- Boat (5 times, last 1 days before today" in first
+    assert "- Boat (5 times, last on 2026-05-22" in first
     talk(ada, "sam", ((0, "The boat, the boat!"),), first=5)
     assert survey.overview(by_form(living.runtime_of(ada)), ("sam",)) == first
     tomorrow = replace(runtime, clock=lambda: NOON + timedelta(days=1))
