@@ -294,9 +294,13 @@ def _only(turn: Turn, text: str, said: MessageReading) -> Turn:
 
 
 def _is_task(turn: Turn) -> bool:
-    """Whether something is to be done; what is told beside that is kept all the same."""
+    """Whether something is to be done; what is told beside that is kept all the same.
+
+    Who puts something right asks for nothing beside it.
+    """
     said = turn.reading.said
-    return said.main in TASKS or said.has(*TASKS) or bool(turn.heard.attached)
+    asks = said.main in TASKS or (said.has(*TASKS) and not said.has("correct"))
+    return asks or bool(turn.heard.attached)
 
 
 def _goes_on(runtime: Runtime, turn: Turn) -> bool:

@@ -18,7 +18,7 @@ from bumble.runtime.runtime import Runtime
 HOW_ARE_YOU, WHO_ARE_YOU, WHAT_CAN_YOU = "How are you?", "Who are you?", "What can you do?"
 LISTENS, PICTURES, NOTED = "heard", "seen", "noted"  # where no reply is sure
 REPLY_FROM = 1.0  # score from which a short reply is no guess
-NOTED_FROM = -0.5  # likewise, that it is kept: seldom taken amiss
+NOTED_FROM = -1.0  # likewise, that it is kept: seldom taken amiss
 SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
 
 
@@ -53,14 +53,8 @@ def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
         return template.unknown
     message = turn.heard.message
     noticed = notices.notices(runtime, turn.heard.session, [message]).of.get(message.id)
-    said = [one.text for one in turn.heard.session.messages if one.role == "assistant"]
-    listened = (*template.replies[LISTENS], *template.replies[PICTURES])
-    fitting = _fitting(
-        reading,
-        keeps=runtime.writes,
-        corrects=bool(noticed and noticed.corrects),
-        again=bool(said) and said[-1] in listened,
-    )
+    corrects = bool(noticed and noticed.corrects)
+    fitting = _fitting(reading, keeps=runtime.writes, corrects=corrects)
     said = [_another(template.replies[fitting], turn, runtime)]
     if reading.has("greet"):
         said = [hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
@@ -70,18 +64,16 @@ def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     return " ".join(said)
 
 
-def _fitting(reading: MessageReading, *, keeps: bool, corrects: bool, again: bool = False) -> str:
+def _fitting(reading: MessageReading, *, keeps: bool, corrects: bool) -> str:
     """Return which of the short replies a friend would surest give.
 
     One that says what is done with a message is given only where that is so. Where none is sure,
-    the person hears that it is kept, or only that somebody listens, but that not twice in a row
-    where another may fit.
+    the person hears that it is kept, or only that somebody listens.
 
     Args:
         reading: What the message is.
         keeps: Whether what is worth keeping is kept.
         corrects: Whether it puts something right.
-        again: Whether that somebody listens is what they heard just before.
     """
     is_kept = keeps and reading.keep > 0
     is_so = {
@@ -95,8 +87,6 @@ def _fitting(reading: MessageReading, *, keeps: bool, corrects: bool, again: boo
         return surest
     if reading.has("remember") or fit.get(NOTED, NOTED_FROM) > NOTED_FROM:
         return NOTED
-    if surest and again and fit[surest] > 0:
-        return surest
     return PICTURES if reading.keep < 0 else LISTENS
 
 
