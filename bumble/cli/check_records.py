@@ -186,7 +186,7 @@ def check(opened: Opened, report_progress: ProgressCallback) -> Iterator[Finding
     ]
     # by the settings alone: the files that say more may be those that can't be read
     owner = relationships.person_id(opened.identity.owner.name or people.UNNAMED)
-    sources = Sources(people={owner, *(path.stem for path in kinds.PERSON.paths(entity))})
+    sources = Sources(people={owner, *(path.stem for path in relationships.PERSON.paths(entity))})
     for number, file in enumerate(record_files):
         yield from _check_file(opened, file, sources)
         report_progress(number + 1, len(record_files))
@@ -288,7 +288,7 @@ def _check_file(opened: Opened, file: _File, sources: Sources) -> Iterator[Findi
 
 def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
     """Name the first line of a file that holds a secret; transcripts are the source and may."""
-    if file.kind is kinds.SESSION:
+    if file.kind is session_files.SESSION:
         return
     shown, whole = base.read_shown(file.path), base.read_text(file.path)
     lines: list[tuple[int | None, str]] = [*enumerate(markdown.lines(shown), 1)]
@@ -310,16 +310,16 @@ def _read(opened: Opened, file: _File, relative: str, sources: Sources) -> _Read
     Raises:
         RecordInvalidError: If it can't be read.
     """
-    if file.kind is kinds.SESSION:
+    if file.kind is session_files.SESSION:
         return _read_session(file, relative, sources)
-    if file.kind is kinds.SOMA:
+    if file.kind is soma.SOMA:
         body_state.stored(file.path, soma.read(file.path))
     views = file.kind.read(file.path, opened.zone)
     findings: list[Finding] = []
-    if file.kind is kinds.KNOWLEDGE:
+    if file.kind is knowledge.KNOWLEDGE:
         findings += _check_sections(views, relative, file)
     documents = [view.document for view in views if view.document is not None]
-    if file.kind is kinds.PERSON:
+    if file.kind is relationships.PERSON:
         listed = itertools.chain.from_iterable(base.texts(one.meta, "names") for one in documents)
         for name in set(map(disk.same_name, (file.path.stem, *listed))):
             sources.names[name].append(relative)

@@ -117,7 +117,7 @@ def _named(takes: str, named: str) -> list[str]:
         return []
     disk.enclose(root)
     entity = folder.Entity(root)
-    if takes == kinds.KNOWLEDGE.name:
+    if takes == knowledge.KNOWLEDGE.name:
         return [section.title for section in knowledge.readable(entity.knowledge).sections]
     if takes == "held":
         return review_branch.names(root)

@@ -25,7 +25,7 @@ from bumble.errors import (
     RecordMissingError,
 )
 from bumble.files import git
-from bumble.records import base, kinds
+from bumble.records import base, kinds, soma
 from bumble.records.kind import changed_lines
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.runtime import audiences
@@ -286,7 +286,7 @@ def describe(version: Version, reader: Reader = EVERYTHING) -> list[str]:
     told = _described(some) if some.before != some.after else []
     if hidden is None:
         return told
-    if kinds.of_path(version.path) is kinds.SOMA:
+    if kinds.of_path(version.path) is soma.SOMA:
         told = [line for line in _described(version) if line.startswith(BODY_WORDS)]
     name = PurePosixPath(audiences.named(version.path, hidden)).stem
     return [*told, f"{kind_names(version.path)[0]} {name}: {withheld(hidden)}"]

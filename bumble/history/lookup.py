@@ -21,7 +21,7 @@ from bumble import patterns
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.files import disk
-from bumble.records import base, kinds, knowledge, relationships, session_files
+from bumble.records import base, journal, kinds, knowledge, relationships, session_files
 from bumble.records.kind import Kind, RecordKind, RecordView
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.text import titles
@@ -224,7 +224,7 @@ class Library:
         """Return the record of a kind and an id; None if there is none."""
         if kind == MESSAGE:
             return self._read_message(record_id)
-        if kind == kinds.SESSION.name:
+        if kind == session_files.SESSION.name:
             session = self.messages.session(record_id)
             if session is None:
                 return None
@@ -249,10 +249,10 @@ class Library:
     def _find_exact(self, kind: str, wanted: str) -> list[str]:
         if kind == MESSAGE:
             return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
-        if kind == kinds.PERSON.name:
+        if kind == relationships.PERSON.name:
             match = relationships.match(self._people, wanted)
             return [match.id] if match else []
-        same = knowledge.key if kind == kinds.KNOWLEDGE.name else disk.same_name
+        same = knowledge.key if kind == knowledge.KNOWLEDGE.name else disk.same_name
         found = [record_id for name, record_id in self._names(kind) if same(name) == same(wanted)]
         return list(dict.fromkeys(found)) if kind in LINES else found[:1]
 
@@ -272,7 +272,7 @@ class Library:
         """Return the ids that begin so, or end so with enough letters; lines that hold it."""
         part, is_lines, has_ids = wanted.casefold(), kind in LINES, kind in WITH_IDS
         begins = has_ids and bool(_kind_of(wanted))
-        if kind == kinds.JOURNAL.name and _DAY.match(wanted):
+        if kind == journal.JOURNAL.name and _DAY.match(wanted):
             begins, part = True, part.replace("t", " ")
         if not begins and (len(part) < base.SHORTEST_END or not (is_lines or has_ids)):
             return []
@@ -288,7 +288,7 @@ class Library:
         """Return what the records of a kind may be called, each with its id."""
         if name == MESSAGE:
             return [(one, one) for one in dict.fromkeys(self.messages.ids())]
-        if name == kinds.PERSON.name:
+        if name == relationships.PERSON.name:
             return [(called, one.id) for one in self._people for called in (one.id, *one.names)]
         kind = kinds.BY_NAME[name]
         if kind.is_file:
@@ -311,7 +311,7 @@ class Library:
 
     def _read_record(self, kind: Kind, record_id: str) -> LibraryRecord | None:
         paths = kind.paths(self.entity) if kind.is_file else kind.locate(self.entity, record_id)
-        same = knowledge.key if kind is kinds.KNOWLEDGE else str  # titles have many spellings
+        same = knowledge.key if kind is knowledge.KNOWLEDGE else str  # titles have many spellings
         for path in paths[:1]:
             for view in kind.read(path, self.zone):
                 if same(view.id) == same(record_id):
@@ -362,5 +362,5 @@ class Library:
 def _kind_of(record_id: str) -> str:
     """Return the kind that a generated id, or a beginning of one, shows; else nothing."""
     name = kinds.of_id(record_id)
-    name = MESSAGE if name in kinds.SESSION.inner_prefixes else name
+    name = MESSAGE if name in session_files.SESSION.inner_prefixes else name
     return name if name in KINDS else ""

@@ -15,7 +15,16 @@ from typing import Any
 
 from bumble.entity import companions
 from bumble.history import merge_texts
-from bumble.records import base, fields, forgotten, kinds, relationships
+from bumble.records import (
+    base,
+    episodes,
+    fields,
+    forgotten,
+    kinds,
+    narrative,
+    relationships,
+    topics,
+)
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import markdown, titles
 
@@ -144,11 +153,11 @@ def _merge_records(kind: Kind, base: str, current: str, incoming: str) -> merge_
 def _merge_episode(base: str, current: str, incoming: str) -> merge_texts.Merged:
     """Merge an episode; of two tellings of one talk, made apart, one counts whole."""
     texts = [base, current, incoming]
-    told = [kinds.EPISODE.parse(text, DATED) for text in texts if text.strip()]
+    told = [episodes.EPISODE.parse(text, DATED) for text in texts if text.strip()]
     if len(told) == 2:
         whole = max((titles.heading(one.text), one.text) for one in told)[1]
         texts[1:] = [one.source.with_body(whole).text for one in told]
-    return _merge_document(texts, kinds.EPISODE.join)
+    return _merge_document(texts, episodes.EPISODE.join)
 
 
 def _merge_person(base: str, current: str, incoming: str) -> merge_texts.Merged:
@@ -185,7 +194,7 @@ def _begun_anew(people: Sequence[relationships.Relationship]) -> str | None:
 def _merge_drawn(people: Sequence[relationships.Relationship]) -> merge_texts.Merged:
     """Merge the portraits, without what stands in for one."""
     base, current, incoming = (person.source.text for person in people)
-    join = kinds.PERSON.join
+    join = relationships.PERSON.join
     merged = _merge_document((base, current, incoming), join)
     times = [person.last_reflection for person in people]
     written = [person.provenance.by for person in people[1:]]
@@ -294,9 +303,9 @@ def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
 SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their values and lines
     "knowledge": merge_texts.knowledge,
     "journal": merge_texts.journal,
-    "narrative": partial(_merge_later, kinds.NARRATIVE.parse),
+    "narrative": partial(_merge_later, narrative.NARRATIVE.parse),
     "handover": partial(_merge_later, lambda text, _: markdown.parse(text)),
-    "topic": partial(_merge_later, kinds.TOPIC.parse),
+    "topic": partial(_merge_later, topics.TOPIC.parse),
     "scratch": merge_texts.merge_notes,
     "working": merge_texts.merge_union,
     "session": merge_texts.transcript,

@@ -25,7 +25,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git
 from bumble.history import log
-from bumble.records import base, fields, jsonl, kinds
+from bumble.records import base, fields, jsonl, kinds, session_files
 from bumble.records.kind import Kind, RecordView
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
@@ -205,7 +205,7 @@ def _then(entity: Entity, kind: Kind, path: Path, moment: datetime, zone: tzinfo
     data = companions.read(entity.root, entity.relative(path))
     if data is None:
         return None
-    if kind is kinds.SESSION:
+    if kind is session_files.SESSION:
         return _transcript(data, moment)
     try:
         views = kind.read(path, zone)

@@ -192,7 +192,7 @@ def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]
             return CLASH, current
         emptied = version.after is None and not text.strip()
         merged = None if emptied else companions.encoded(text)
-    return _with_locked(current, merged) if kind is kinds.KNOWLEDGE else ("", merged)
+    return _with_locked(current, merged) if kind is knowledge.KNOWLEDGE else ("", merged)
 
 
 def _with_both(base: str, merged: str) -> str | None:

@@ -22,7 +22,7 @@ from bumble.files import disk
 from bumble.guard import origins
 from bumble.history import log
 from bumble.history.lookup import MESSAGE, Library, LibraryRecord
-from bumble.records import base, kinds, relationships
+from bumble.records import base, journal, kinds, relationships, session_files
 from bumble.records.kind import Kind
 from bumble.text import markdown, stop_words, words
 
@@ -43,10 +43,10 @@ def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
     searched = [
         each
         for each in kinds.KINDS  # a talk's messages are looked through, last
-        if each.explained and each is not kinds.SESSION and kind in (None, each.name)
+        if each.explained and each is not session_files.SESSION and kind in (None, each.name)
     ]
     # what tells of somebody first, then what else is told as true
-    searched.sort(key=lambda each: (each is not kinds.PERSON, not each.claims))
+    searched.sort(key=lambda each: (each is not relationships.PERSON, not each.claims))
     items = [item for each in searched for item in _holding(library, each, query)]
     return items or (list(_messages(library, query)) if kind in (None, MESSAGE) else [])
 
@@ -94,7 +94,7 @@ def _sentence(
     wanted, start = whole.strip(), (item.line or 1) - 1
     number = next((n for n, row in enumerate(rows, 1) if n > start and wanted in row), None)
     item = replace(item, sentence=sentence.strip(), line=number or item.line)
-    if item.kind != kinds.PERSON.name:
+    if item.kind != relationships.PERSON.name:
         return item
     origin = relationships.find(library.entity.relationships, item.id).origin_of(whole)
     return replace(item, origin=origin, sources=origin.sources, notes=())
@@ -120,7 +120,10 @@ def _is_own(library: Library, item: LibraryRecord) -> bool:
 
 # their file holds others too
 SHARED = [*(kind.name for kind in kinds.KINDS if kind.forgetting == "parts"), "note", MESSAGE]
-IN_TRANSCRIPTS = (kinds.SESSION.name, *kinds.SESSION.inner_prefixes)  # transcripts only grow
+IN_TRANSCRIPTS = (
+    session_files.SESSION.name,
+    *session_files.SESSION.inner_prefixes,
+)  # transcripts only grow
 
 
 class SourceNode(Struct, frozen=True):
@@ -152,7 +155,7 @@ def _written(library: Library, item: LibraryRecord) -> log.Commit | None:
         return _commit(root, (item.path,), "--diff-filter=A")
     text = f'"id":"{item.id}"' if item.kind == MESSAGE else item.sentence or item.text
     rows, joint = text.splitlines(), "|"
-    if item.kind == kinds.JOURNAL.name:  # it says the same on many days: sought with its heading
+    if item.kind == journal.JOURNAL.name:  # it says the same on many days: sought with its heading
         entry = library.item(item.kind, item.id) or item
         end = _sentence(library, entry, rows[-1] if rows else "").line
         shown = markdown.lines(base.read_shown(root / item.path))[(entry.line or 1) - 1 : end]

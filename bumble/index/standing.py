@@ -19,7 +19,7 @@ from bumble.files import disk
 from bumble.index import chunks, ingest
 from bumble.index.rows import packed, storable, unpacked
 from bumble.index.store import Store
-from bumble.records import kinds
+from bumble.records import journal, knowledge, session_files
 
 if TYPE_CHECKING:
     from bumble.index.place import Place
@@ -103,7 +103,7 @@ def _talk(lines: Sequence[str], hit: Hit) -> str:
 
 
 _NEAR = {
-    kinds.KNOWLEDGE.passages: _section,
-    kinds.JOURNAL.passages: _section,
-    kinds.SESSION.passages: _talk,
+    knowledge.KNOWLEDGE.passages: _section,
+    journal.JOURNAL.passages: _section,
+    session_files.SESSION.passages: _talk,
 }

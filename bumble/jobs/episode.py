@@ -139,7 +139,7 @@ EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 def conversation(runtime: Runtime, session_id: str) -> sessions.Session | None:
     """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
-    files = session_files.SESSION_KIND.locate(runtime.entity, session_id)
+    files = session_files.SESSION.locate(runtime.entity, session_id)
     return next(session_files.talks(files), None)
 
 

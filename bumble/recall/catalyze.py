@@ -18,7 +18,7 @@ from bumble.entity.config import Config
 from bumble.index.memory import Memory
 from bumble.index.search import Hit
 from bumble.recall import memory_search, prompt_memories
-from bumble.records import kinds, topics
+from bumble.records import knowledge, topics
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Result, Runtime
 
@@ -93,7 +93,7 @@ def _met(
     memory: Memory, config: Config, search: memory_search.Search, query: str
 ) -> list[Contribution]:
     """Return the topics' questions that are near a query, with what each brings to mind."""
-    kind = (kinds.TOPIC.passages,)
+    kind = (topics.TOPIC.passages,)
     asked = memory.search(query, kinds=kind, limit=QUESTIONS, audience=search.readers)
     names = (
         {file.id: file.name for file in topics.TOPIC.readable(memory.entity.topics)}
@@ -141,7 +141,7 @@ def ordered(hits: Sequence[Hit], register: str, limit: int) -> list[Hit]:
     if register == "explore":
         return _spread(hits)[:limit]
     if register == "reference":
-        return sorted(hits, key=lambda hit: hit.kind != kinds.KNOWLEDGE.passages)[:limit]
+        return sorted(hits, key=lambda hit: hit.kind != knowledge.KNOWLEDGE.passages)[:limit]
     return _threads(hits[:limit])
 
 

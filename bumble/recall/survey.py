@@ -27,7 +27,17 @@ from bumble.index.memory import Memory
 from bumble.index.rows import Row, unpacked
 from bumble.llm import prompts
 from bumble.recall import topic_mining
-from bumble.records import base, kinds, knowledge, provenance, relationships, topics
+from bumble.records import (
+    base,
+    journal,
+    kinds,
+    knowledge,
+    projects,
+    provenance,
+    relationships,
+    skills,
+    topics,
+)
 from bumble.records.kind import Kind, RecordView
 from bumble.records.topics import Catalyst, TopicFile
 from bumble.runtime.runtime import Runtime
@@ -38,7 +48,7 @@ DERIVED = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and k
 # What the entity writes in its own words, of what it heard.
 OWN = frozenset(kind.passages for kind in kinds.KINDS if kind.passages and kind.own_words)
 # What writes these says so by a tag, which tells nothing of what they are about.
-TAGGED_BY_CYCLES = frozenset((kinds.JOURNAL.passages,))
+TAGGED_BY_CYCLES = frozenset((journal.JOURNAL.passages,))
 
 
 def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[topic_mining.Text]:
@@ -88,14 +98,14 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[top
 def _rules(memory: Memory) -> set[tuple[str, str]]:
     """Name the locked sections, which say what is to be done and tell of nothing."""
     sections = knowledge.readable(memory.entity.knowledge).sections
-    return {(kinds.KNOWLEDGE.passages, section.title) for section in sections if section.locked}
+    return {(knowledge.KNOWLEDGE.passages, section.title) for section in sections if section.locked}
 
 
 # What has a title of its own, by the kind of its records.
 TITLED: tuple[tuple[Kind, topic_mining.TopicType], ...] = (
-    (kinds.KNOWLEDGE, "knowledge"),
-    (kinds.SKILL, "skill"),
-    (kinds.PROJECT, "project"),
+    (knowledge.KNOWLEDGE, "knowledge"),
+    (skills.SKILL, "skill"),
+    (projects.PROJECT, "project"),
 )
 PASSING = 400  # of the commonest words of a language: they name no topic
 NAMED = 1.0  # what a query adds to the relation of a topic that it names

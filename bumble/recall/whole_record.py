@@ -14,7 +14,7 @@ from bumble.records import base, kinds, session_files
 from bumble.records.kind import RecordView
 from bumble.records.sessions import Session
 
-MESSAGE = kinds.SESSION.passages  # the kind of a passage of a conversation
+MESSAGE = session_files.SESSION.passages  # the kind of a passage of a conversation
 
 
 def reference(kind: str, record_id: str) -> str:

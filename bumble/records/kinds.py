@@ -13,72 +13,38 @@ from pathlib import Path, PurePosixPath
 from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import UserError
-from bumble.records.anchors import ANCHOR
-from bumble.records.automations import AUTOMATION
-from bumble.records.beliefs import BELIEF
-from bumble.records.checks import CHECK
-from bumble.records.dreams import DREAM
-from bumble.records.episodes import EPISODE
-from bumble.records.journal import JOURNAL
-from bumble.records.kind import Kind
-from bumble.records.knowledge import KNOWLEDGE
-from bumble.records.narrative import NARRATIVE
-from bumble.records.projects import PROJECT
-from bumble.records.proposals import PROPOSAL
-from bumble.records.questions import QUESTION
-from bumble.records.relationships import PERSON
-from bumble.records.reminders import REMINDER
-from bumble.records.self_model import SELF_MODEL
-from bumble.records.session_files import HANDOVER_KIND as HANDOVER
-from bumble.records.session_files import SESSION_KIND as SESSION
-from bumble.records.skills import SKILL
-from bumble.records.soma import SOMA
-from bumble.records.state import STATE
-from bumble.records.topics import TOPIC
-from bumble.records.working import SCRATCH, WORKING
-
-__all__ = [
-    "ANCHOR",
-    "AUTOMATION",
-    "BELIEF",
-    "BY_NAME",
-    "CHECK",
-    "DREAM",
-    "EPISODE",
-    "FILES",
-    "FOLDERS",
-    "HANDOVER",
-    "INDEXED",
-    "JOURNAL",
-    "KINDS",
-    "KNOWLEDGE",
-    "NARRATIVE",
-    "PERSON",
-    "PREFIXES",
-    "PROJECT",
-    "PROPOSAL",
-    "QUESTION",
-    "RECALLED",
-    "REMINDER",
-    "SCRATCH",
-    "SELF_MODEL",
-    "SESSION",
-    "SKILL",
-    "SOMA",
-    "STATE",
-    "TOPIC",
-    "UNASKED",
-    "WORKING",
-    "Kind",
-    "of_id",
-    "of_path",
-    "readable",
-]
+from bumble.records import (
+    anchors,
+    automations,
+    beliefs,
+    checks,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    narrative,
+    projects,
+    proposals,
+    questions,
+    relationships,
+    reminders,
+    self_model,
+    session_files,
+    skills,
+    soma,
+    state,
+    topics,
+    working,
+)
+from bumble.records.kind import Kind as Kind
 
 KINDS: tuple[Kind, ...] = (  # in the order in which they are read and shown
-    *(KNOWLEDGE, JOURNAL, PERSON, NARRATIVE, SOMA, STATE, SELF_MODEL, SCRATCH, WORKING),
-    *(EPISODE, BELIEF, SKILL, DREAM, TOPIC, REMINDER, AUTOMATION, CHECK, ANCHOR, PROJECT),
-    *(PROPOSAL, QUESTION, SESSION, HANDOVER),
+    *(knowledge.KNOWLEDGE, journal.JOURNAL, relationships.PERSON, narrative.NARRATIVE),
+    *(soma.SOMA, state.STATE, self_model.SELF_MODEL, working.SCRATCH, working.WORKING),
+    *(episodes.EPISODE, beliefs.BELIEF, skills.SKILL, dreams.DREAM, topics.TOPIC),
+    *(reminders.REMINDER, automations.AUTOMATION, checks.CHECK, anchors.ANCHOR, projects.PROJECT),
+    *(proposals.PROPOSAL, questions.QUESTION),
+    *(session_files.SESSION, session_files.HANDOVER_KIND),
 )
 # Where the one file of a kind lies, and the folders of the others.
 FILES = frozenset(pattern for kind in KINDS if kind.is_file for pattern in kind.patterns)
@@ -94,7 +60,7 @@ PREFIXES: Mapping[str, str] = {
 }
 INDEXED = tuple(kind.passages for kind in KINDS if kind.passages)
 # What a search looks through that names no kind: a question that a topic raises answers nothing.
-RECALLED = tuple(passages for passages in INDEXED if passages != TOPIC.passages)
+RECALLED = tuple(passages for passages in INDEXED if passages != topics.TOPIC.passages)
 UNASKED = tuple(kind.passages for kind in KINDS if kind.unasked)
 
 

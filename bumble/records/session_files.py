@@ -330,7 +330,7 @@ class Handover(Record, frozen=True, kw_only=True):
     text: Annotated[str, fields.BODY]
 
 
-SESSION_KIND = Kind(
+SESSION = Kind(
     name="session",
     singular="conversation",
     plural="conversations",

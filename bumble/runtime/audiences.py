@@ -10,7 +10,22 @@ from typing import Any
 
 from bumble.entity import companions
 from bumble.entity.changes import HISTORY, Change, Version
-from bumble.records import base, journal, jsonl, kinds, knowledge, relationships, working
+from bumble.records import (
+    anchors,
+    base,
+    checks,
+    journal,
+    jsonl,
+    kinds,
+    knowledge,
+    projects,
+    relationships,
+    session_files,
+    skills,
+    soma,
+    topics,
+    working,
+)
 from bumble.records.provenance import Reader
 from bumble.text import markdown
 
@@ -39,7 +54,7 @@ def hides(
 def origins_of(version: Version, *, lines: bool = True) -> list[base.Provenance]:
     """Return where the records come from that differ between two states of a file."""
     old, new = (parts(version.path, data) for data in (version.before, version.after))
-    if not lines and kinds.of_path(version.path) is kinds.SOMA:  # no title tells what was felt
+    if not lines and kinds.of_path(version.path) is soma.SOMA:  # no title tells what was felt
         return [origin for origin, text in {*new} - {*old}]
     return [origin for origin, text in {*old} ^ {*new}]
 
@@ -147,20 +162,24 @@ def _body(text: str) -> Iterator[Part]:
 
 
 READERS: Mapping[str, Callable[[str], Iterable[Part]]] = {  # by kind; else a file is one record
-    kinds.SESSION.name: _session,
-    kinds.KNOWLEDGE.name: partial(_sections, parse=knowledge.parse, records="sections"),
-    kinds.JOURNAL.name: partial(
+    session_files.SESSION.name: _session,
+    knowledge.KNOWLEDGE.name: partial(_sections, parse=knowledge.parse, records="sections"),
+    journal.JOURNAL.name: partial(
         _sections, parse=partial(journal.parse, zone=UTC), records="entries"
     ),
-    kinds.PERSON.name: _person,
-    kinds.SOMA.name: _body,
-    kinds.SCRATCH.name: _lines,
-    kinds.WORKING.name: _lines,
-    kinds.ANCHOR.name: _yaml,
-    kinds.CHECK.name: _yaml,
+    relationships.PERSON.name: _person,
+    soma.SOMA.name: _body,
+    working.SCRATCH.name: _lines,
+    working.WORKING.name: _lines,
+    anchors.ANCHOR.name: _yaml,
+    checks.CHECK.name: _yaml,
 }
 # Files that are called by words of theirs.
 NAMED_BY_WORDS = tuple(
-    kind.name for kind in (kinds.SKILL, kinds.PROJECT, kinds.ANCHOR, kinds.TOPIC, kinds.CHECK)
+    kind.name
+    for kind in (skills.SKILL, projects.PROJECT, anchors.ANCHOR, topics.TOPIC, checks.CHECK)
 )
-SECTIONED = (kinds.KNOWLEDGE.name, kinds.JOURNAL.name)  # what is left without a part, can be shown
+SECTIONED = (
+    knowledge.KNOWLEDGE.name,
+    journal.JOURNAL.name,
+)  # what is left without a part, can be shown

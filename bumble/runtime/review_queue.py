@@ -32,7 +32,7 @@ from bumble.entity import changes, commits, companions, review_branch, secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files.git import Git
-from bumble.records import base, jsonl, kinds, sessions, state
+from bumble.records import base, jsonl, kinds, session_files, sessions, state
 from bumble.text import markdown
 from bumble.text.printable import each_text
 
@@ -222,7 +222,7 @@ def _cleared(change: Change, root: Path) -> Change:
     def clear(part: str) -> str:
         return secrets.redacted(part, but=earlier)
 
-    if kind is kinds.SESSION:
+    if kind is session_files.SESSION:
         new = _clear_lines(text, clear)
     elif change.path.endswith(".yaml"):
         file = base.parse_mapping(text)

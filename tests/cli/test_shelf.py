@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.records import kinds
+from bumble.records import anchors, beliefs, episodes, kinds, projects, reminders, skills
 from tests.support.running import Run
 
 # What adds a record, its kind, and the command that lists it.
 ADDED = [
-    (("episode", "add", "We found the old boat."), kinds.EPISODE, "episode"),
-    (("belief", "add", "Sam drinks green tea."), kinds.BELIEF, "belief"),
-    (("remind", "add", "Call the vet", "--in", "2h"), kinds.REMINDER, "remind"),
-    (("anchor", "add", "calm", "The evening by the sea."), kinds.ANCHOR, "anchor"),
-    (("project", "add", "The boat", "--next", "Paint it"), kinds.PROJECT, "project"),
-    (("skill", "set", "bread", "Let it rest.", "-d", "How it is made"), kinds.SKILL, "skill"),
+    (("episode", "add", "We found the old boat."), episodes.EPISODE, "episode"),
+    (("belief", "add", "Sam drinks green tea."), beliefs.BELIEF, "belief"),
+    (("remind", "add", "Call the vet", "--in", "2h"), reminders.REMINDER, "remind"),
+    (("anchor", "add", "calm", "The evening by the sea."), anchors.ANCHOR, "anchor"),
+    (("project", "add", "The boat", "--next", "Paint it"), projects.PROJECT, "project"),
+    (("skill", "set", "bread", "Let it rest.", "-d", "How it is made"), skills.SKILL, "skill"),
 ]
 
 
@@ -51,6 +51,6 @@ def test_what_is_shown_says_what_the_files_say_and_goes_with_its_removal(
 @pytest.mark.parametrize("ending", ["", ".md"])
 def test_a_record_is_named_by_its_file_too(run: Run, ending: str) -> None:
     added = run.ok("belief", "add", "Sam drinks green tea.", "--json").data
-    [file] = kinds.BELIEF.paths(run.entity)
+    [file] = beliefs.BELIEF.paths(run.entity)
     assert file.stem != added["id"]  # it begins with words
     assert run.ok("belief", "show", file.stem + ending, "--json").data["id"] == added["id"]

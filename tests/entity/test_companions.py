@@ -93,7 +93,7 @@ def test_a_lost_companion_leaves_the_least_trust_and_opens_nothing(
     assert len(before) == len(after)
     assert [origin.audience for origin in after] == [origin.audience for origin in before]
     assert {origin.trust for origin in after} <= {companions.LEAST}
-    assert kind is kinds.PERSON or before
+    assert kind is relationships.PERSON or before
 
 
 @pytest.mark.parametrize("broken", ["", "a: [", "- x\n", "<<<<<<< ours\nby: x\n>>>>>>> theirs\n"])

@@ -10,7 +10,7 @@ import pytest
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.records import kinds
+from bumble.records import kinds, self_model, session_files, soma, state
 from bumble.records.kind import Kind
 from bumble.runtime import review_queue
 from tests.support import record_files
@@ -20,7 +20,7 @@ from tests.support.parsers import BODY_FILE
 TOLD = "Sam said my password is hunter2secret, my card is 4111 1111 1111 1111, and he sails."
 SECRETS = ("hunter2secret", "4111 1111")
 # A transcript is the source and keeps what was said; the others hold no words of anybody.
-WORDLESS = (kinds.SESSION, kinds.STATE, kinds.SELF_MODEL)
+WORDLESS = (session_files.SESSION, state.STATE, self_model.SELF_MODEL)
 every_kind = pytest.mark.parametrize(
     "kind", [kind for kind in kinds.KINDS if kind not in WORDLESS], ids=lambda kind: kind.name
 )
@@ -41,7 +41,7 @@ def test_no_kind_of_record_is_written_with_a_secret(kind: Kind, tmp_path: Path) 
 @every_kind
 def test_a_secret_that_is_there_already_is_found(kind: Kind, entity: Entity) -> None:
     path, text = record(kind.name, TOLD)
-    if kind is kinds.SOMA:  # doctor wants a whole body
+    if kind is soma.SOMA:  # doctor wants a whole body
         text = BODY_FILE.replace("a wave", TOLD)
     file = entity.root / path
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
 from bumble.history import clone, merge
-from bumble.records import base, forgotten, kinds, sessions
+from bumble.records import base, beliefs, forgotten, kinds, session_files, sessions, state
 from bumble.records.kind import Kind
 from tests.support.chatting import script
 from tests.support.every_kind import FIRST, MANY, OTHERS, OURS, grown, place, unread
@@ -28,7 +28,7 @@ from tests.support.sweeps import turns
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 SINCE = "2026-05-25T10:00:00.000+00:00"  # after all that the first clone does
 MARKS = "<<<<<<< HEAD\n{}=======\n{}>>>>>>> theirs\n"
-HELD = [kind for kind in kinds.KINDS if kind.forgetting != "listed" and kind is not kinds.STATE]
+HELD = [kind for kind in kinds.KINDS if kind.forgetting != "listed" and kind is not state.STATE]
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def person_forgotten(life: Run, tmp_path: Path) -> Path:
     for kind in HELD:
         file = away / record(kind.name, FIRST)[0]
         text = file.read_text()
-        if kind is kinds.SESSION:
+        if kind is session_files.SESSION:
             line = text.splitlines(keepends=True)[-1].replace("msg_1", "msg_2")
             at = line.split('"at":"')[1].split('"')[0]
             file.write_text(text + line.replace(FIRST, OTHERS).replace(at, SINCE))
@@ -256,7 +256,7 @@ def test_who_is_met_anew_by_a_clock_that_lags_stays(life: Run, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "kind",
-    turns(3, [kind for kind in kinds.KINDS if kind is not kinds.STATE]),
+    turns(3, [kind for kind in kinds.KINDS if kind is not state.STATE]),
     ids=lambda kind: kind.name,
 )
 def test_marks_that_were_committed_are_settled_in_every_kind(
@@ -272,7 +272,7 @@ def test_marks_that_were_committed_are_settled_in_every_kind(
         same += 1
     blocks = ["".join(side[: len(side) - same]) for side in lines]
     tail = "".join(lines[0][len(lines[0]) - same :])
-    if kind is kinds.SESSION:  # a message of each, not one that each has otherwise
+    if kind is session_files.SESSION:  # a message of each, not one that each has otherwise
         blocks = [blocks[0], blocks[1].replace("msg_1", "msg_2")]
     text = ours[:start] + MARKS.format(*blocks) + tail
     away = cloned(life, tmp_path)
@@ -357,7 +357,7 @@ def test_sync_tells_what_another_clone_deleted_and_how_to_have_it_back(
     for command in back.split(" && "):
         subprocess.run(shlex.split(command), check=True, capture_output=True)
     assert FIRST in life.text(sessions.path("ses_1"))
-    assert [path.stem for path in kinds.BELIEF.paths(Entity(life.entity.root))] == ["bel_1"]
+    assert [path.stem for path in beliefs.BELIEF.paths(Entity(life.entity.root))] == ["bel_1"]
 
 
 def test_what_brings_a_record_back_brings_back_what_stands_beside_it(

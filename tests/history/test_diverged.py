@@ -15,7 +15,16 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.history import clone
-from bumble.records import kinds
+from bumble.records import (
+    journal,
+    kinds,
+    knowledge,
+    self_model,
+    session_files,
+    soma,
+    state,
+    working,
+)
 from tests.support.every_kind import FIRST, MANY, OTHERS, OURS, grown, place, unread
 from tests.support.repository import git
 from tests.support.running import Run
@@ -116,11 +125,17 @@ def test_clones_that_diverge_in_every_kind_come_together_whole(
         for word in ("of1", "of2", "/renamed1", "/renamed2", "x_renamed1"):
             assert word in names or word.startswith(("/", "x_")), (kind.name, word)
         assert "renamed1" in names and "renamed2" in names, kind.name
-    for kind in (kinds.KNOWLEDGE, kinds.JOURNAL, kinds.SCRATCH, kinds.WORKING, kinds.SESSION):
+    for kind in (
+        knowledge.KNOWLEDGE,
+        journal.JOURNAL,
+        working.SCRATCH,
+        working.WORKING,
+        session_files.SESSION,
+    ):
         (path,) = kind.paths(run.entity)
         assert OURS in path.read_text(), kind.name
         assert OTHERS in path.read_text(), kind.name
-    for kind in (kinds.STATE, kinds.SOMA, kinds.SELF_MODEL):
+    for kind in (state.STATE, soma.SOMA, self_model.SELF_MODEL):
         text = kind.paths(run.entity)[0].read_text()
         assert "x_1" in text and "x_2" in text, kind.name
     assert not [

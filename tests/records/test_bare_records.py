@@ -7,7 +7,7 @@ import pytest
 
 from bumble.bridges.exports import memories
 from bumble.history import merge
-from bumble.records import kinds
+from bumble.records import kinds, session_files
 from bumble.records.kind import Kind
 from tests.support import bare_records, kind_samples, looking
 from tests.support.running import Run
@@ -101,7 +101,7 @@ def test_a_kind_in_each_bare_form_ends_no_command(kind: Kind, run: Run, tmp_path
     looking.without_models(run)
     path, texts = bare_records.texts(kind)
     for number, text in enumerate(texts):
-        if kind is kinds.HANDOVER:
+        if kind is session_files.HANDOVER_KIND:
             run.write(*kind_samples.record("session", "Hello"))
         run.write(path, text)
         assert lived_with(run, tmp_path / str(number)) == [], text

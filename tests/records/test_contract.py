@@ -53,6 +53,7 @@ from bumble.records import (
     relationships,
     reminders,
     self_model,
+    session_files,
     sessions,
     skills,
     topics,
@@ -792,7 +793,7 @@ def test_an_export_has_pages_of_a_kind_that_says_so(kind: Kind, entity: Entity) 
 @every_kind
 def test_a_topic_is_looked_for_in_a_kind_that_does_not_retell(kind: Kind, entity: Entity) -> None:
     file = put(entity, kind)
-    if kind is kinds.PERSON:  # who has only notes has no passages
+    if kind is relationships.PERSON:  # who has only notes has no passages
         file.write_text(f"{file.read_text()}\n{HELD}\n")
     memory = Memory(entity, lambda: None, name="Ada", zone=ZONE)
     memory.sync()
@@ -818,8 +819,8 @@ def test_a_kind_is_in_the_report_or_left_out_on_purpose(kind: Kind) -> None:
         "skill": "how something is done",
         "project": "what is under way, which changes by the hour",
     }
-    places_of_their_own = (kinds.PERSON, kinds.NARRATIVE)
-    is_shown = kind in (*life.READ, kinds.SESSION)
+    places_of_their_own = (relationships.PERSON, narrative.NARRATIVE)
+    is_shown = kind in (*life.READ, session_files.SESSION)
     assert is_shown == (kind.page and kind.name not in left_out)
     assert (kind in life.ON_TIMELINE) == (is_shown and kind not in places_of_their_own)
 
@@ -839,7 +840,7 @@ def test_a_shell_offers_the_names_of_a_kind(
     file = put(entity, kind)
     words = json.loads(completing.WORDS.read_bytes())
     named = [] if kind.is_file else [kind.stem(file)]
-    named = ["Tea", "Last"] if kind is kinds.KNOWLEDGE else named
+    named = ["Tea", "Last"] if kind is knowledge.KNOWLEDGE else named
     assert completing.values(kind.name, words, str(entity.root)) == named
     found = completing.values("id", words, str(entity.root))
     assert set(named) <= set(found) or not (kind.prefix and kind.explained)
@@ -868,8 +869,8 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     git(entity.root, "init", "-q", "-b", "main")
     git(entity.root, "config", "user.name", "Sam")
     git(entity.root, "config", "user.email", "sam@example.org")
-    if kind is kinds.HANDOVER:
-        put(entity, kinds.SESSION)
+    if kind is session_files.HANDOVER_KIND:
+        put(entity, session_files.SESSION)
     git(entity.root, "add", "-A")
     git(entity.root, "commit", "-qm", "start")
     path, text = record(kind.name, HELD)

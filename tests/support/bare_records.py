@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bumble.records import kinds
+from bumble.records import session_files
 from bumble.records.kind import Kind
 from bumble.text import markdown, yaml_edit
 from tests.support import kind_samples
@@ -28,7 +28,7 @@ def texts(kind: Kind) -> tuple[str, list[str]]:
     path, text = kind_samples.record(kind.name, TEXT)
     if kind.name in OF_SECTIONS:
         return path, list(OF_SECTIONS[kind.name])
-    if kind is kinds.SESSION:
+    if kind is session_files.SESSION:
         return path, _transcripts(text)
     if path.endswith(".yaml"):
         values = yaml_edit.parse_mapping(text)

@@ -18,7 +18,16 @@ from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SEPARATOR, SOUL
 from bumble.entity.config import Identity
 from bumble.entity.secrets import redacted
 from bumble.files import disk
-from bumble.records import beliefs, kinds, knowledge
+from bumble.records import (
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    knowledge,
+    projects,
+    relationships,
+    skills,
+)
 from bumble.records.kind import Kind
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
@@ -26,7 +35,7 @@ from bumble.text.words import one_line, shorten
 INDEX_LINES, INDEX_BYTES = 200, 25_000  # of its index that Claude Code reads at the start
 MEMORY_CHARS, ABOUT_CHARS = 2_200, 1_375  # that Hermes takes
 DESCRIPTION_CHARS = 150
-TYPES = {kinds.BELIEF.name: "user", kinds.PROJECT.name: "project"}  # else "reference"
+TYPES = {beliefs.BELIEF.name: "user", projects.PROJECT.name: "project"}  # else "reference"
 
 
 class AgentFiles(Struct):
@@ -65,7 +74,7 @@ class AgentFiles(Struct):
             page
             for page in self.pages.pages
             if page.kind in wanted and page.text.strip() and not _stays(page)
-            if (page.kind is kinds.PERSON and page.id == self.owner) == of_owner
+            if (page.kind is relationships.PERSON and page.id == self.owner) == of_owner
         ]
 
     @property
@@ -77,13 +86,13 @@ class AgentFiles(Struct):
 
     def about(self) -> list[Page]:
         """Return what is known of the owner: their portrait, then beliefs."""
-        return self.of(kinds.PERSON, of_owner=True) + self.of(kinds.BELIEF)
+        return self.of(relationships.PERSON, of_owner=True) + self.of(beliefs.BELIEF)
 
     def days(self) -> Mapping[str, str]:
         """Return what happened, by day."""
         texts: dict[str, list[str]] = {}
         for page in sorted(
-            self.of(kinds.EPISODE, kinds.JOURNAL), key=lambda page: str(page.view.at)
+            self.of(episodes.EPISODE, journal.JOURNAL), key=lambda page: str(page.view.at)
         ):
             told = headed(page, "##", self.quoted(page))
             texts.setdefault(f"{page.view.at:%Y-%m-%d}", []).append(told)
@@ -96,7 +105,7 @@ class AgentFiles(Struct):
 
 def _stays(page: Page) -> bool:
     """Whether a memory is what its owner tells it to do, or a belief put away, or only dreamt."""
-    if page.kind is kinds.KNOWLEDGE:
+    if page.kind is knowledge.KNOWLEDGE:
         _, is_locked = knowledge.unmarked(page.view.source.lstrip("# ").partition("\n")[0])
         return is_locked
     meta = page.view.document.meta if page.view.document is not None else {}
@@ -104,7 +113,7 @@ def _stays(page: Page) -> bool:
 
 
 def _add_skills(own: AgentFiles) -> None:
-    for page in own.of(kinds.SKILL):
+    for page in own.of(skills.SKILL):
         path = f"skills/{disk.file_name(page.title)}/SKILL.md"
         own.add(path, own.quoted(page), name=page.title, description=page.description)
 
@@ -112,7 +121,10 @@ def _add_skills(own: AgentFiles) -> None:
 def claude_code(own: AgentFiles) -> None:
     """Write the memory folder of a project: an index, and a note a memory."""
     lines = ["# Memory", ""]
-    for page in (*own.about(), *own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)):
+    for page in (
+        *own.about(),
+        *own.of(knowledge.KNOWLEDGE, relationships.PERSON, projects.PROJECT),
+    ):
         stem = own.free(_slug(page.title))
         kind = "user" if page.id == own.owner else TYPES.get(page.kind.name, "reference")
         told = _described(page)
@@ -146,17 +158,18 @@ def openclaw(own: AgentFiles) -> None:
     own.add(
         ABOUT, "\n\n".join((f"# USER.md\n\n- **Name:** {called}", *map(own.quoted, own.about())))
     )
-    own.add(INDEX, f"# MEMORY.md\n\n{own.sections(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)}")
+    known = own.sections(knowledge.KNOWLEDGE, relationships.PERSON, projects.PROJECT)
+    own.add(INDEX, f"# MEMORY.md\n\n{known}")
     for day, text in own.days().items():
         own.add(f"memory/{day}.md", f"# {day}\n\n{text}")
-    own.add("DREAMS.md", own.sections(kinds.DREAM))
+    own.add("DREAMS.md", own.sections(dreams.DREAM))
     _add_skills(own)
 
 
 def hermes(own: AgentFiles) -> None:
     """Write the files of a home: as many entries as it takes, the first ones first."""
     own.add(SOUL[0], own.soul)
-    known = own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT)
+    known = own.of(knowledge.KNOWLEDGE, relationships.PERSON, projects.PROJECT)
     for name, most, titled, pages in (
         (INDEX, MEMORY_CHARS, True, known), (ABOUT, ABOUT_CHARS, False, own.about())
     ):  # fmt: skip
@@ -181,7 +194,7 @@ def letta(own: AgentFiles) -> None:
     about = "\n\n".join((called, *map(own.quoted, own.about())))
     own.add(f"system/{PERSONA}.md", own.soul, description="Who I am.")
     own.add("system/human.md", about, description="Whom I belong to, and what I know of them.")
-    for page in own.of(kinds.KNOWLEDGE, kinds.PERSON, kinds.PROJECT):
+    for page in own.of(knowledge.KNOWLEDGE, relationships.PERSON, projects.PROJECT):
         path, text = own.free(f"reference/{_slug(page.title)}"), own.quoted(page)
         own.add(f"{path}.md", headed(page, "#", text), description=_described(page))
     for day, text in own.days().items():

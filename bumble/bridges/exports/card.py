@@ -20,7 +20,7 @@ from bumble.bridges.imports import card, foreign
 from bumble.bridges.imports.ledger import Fact, Recipe
 from bumble.entity.config import Identity
 from bumble.entity.secrets import redacted
-from bumble.records import kinds
+from bumble.records import knowledge, skills
 
 PLAIN = Path(__file__).with_name("plain.png")  # the picture of a character that has none
 # What a picture tells beside its pixels may be where it was taken, or another card.
@@ -87,9 +87,9 @@ def _book(name: str, origin: Mapping[str, Any], pages: Pages) -> dict[str, Any]:
     there |= {item.name for item in lore if isinstance(item, Recipe)}
     added: list[Mapping[str, Any]] = []
     for page in pages.pages:
-        if page.kind not in (kinds.KNOWLEDGE, kinds.SKILL) or page.title in there:
+        if page.kind not in (knowledge.KNOWLEDGE, skills.SKILL) or page.title in there:
             continue
-        is_skill = page.kind is kinds.SKILL
+        is_skill = page.kind is skills.SKILL
         keys = [part.strip() for part in page.description.split(",")] if is_skill else []
         entry = {
             "keys": [key for key in keys if key] or [page.title],

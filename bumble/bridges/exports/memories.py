@@ -21,8 +21,10 @@ from bumble.files import disk
 from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import (
     base,
+    beliefs,
     dreams,
     episodes,
+    journal,
     kinds,
     narrative,
     provenance,
@@ -96,13 +98,13 @@ def _read(
         if not reader.may_read(view.origin):
             pages.withheld += 1
             continue
-        if kind is kinds.JOURNAL and dreams.is_link(view.text):
+        if kind is journal.JOURNAL and dreams.is_link(view.text):
             continue  # the dream is a page of its own
         place = f"{kind.key}/{_stem(kind, view, path)}"
         while place in taken:
             place += "-2"
         taken.add(place)
-        if kind is kinds.SESSION:
+        if kind is session_files.SESSION:
             _add_session(path, view, place, name, pages)
         else:
             pages.add(_page(kind, path, view, place))
@@ -110,11 +112,13 @@ def _read(
 
 def _stem(kind: Kind, view: RecordView, path: Path) -> str:
     """Return what a page is named: as the record's own file, where it has one that a link takes."""
-    if kind is kinds.JOURNAL:
+    if kind is journal.JOURNAL:
         return f"{view.at:%Y-%m-%d-%H%M%S}"
     if not kind.prefix or not base.is_id(view.id):
         return disk.file_name(view.id)
-    return path.stem if kind is not kinds.SESSION and _PLAIN.fullmatch(path.stem) else view.id
+    return (
+        path.stem if kind is not session_files.SESSION and _PLAIN.fullmatch(path.stem) else view.id
+    )
 
 
 def quotation(origin: base.Provenance, text: str) -> str:
@@ -127,21 +131,21 @@ def quotation(origin: base.Provenance, text: str) -> str:
 
 def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
     title, description, names, text = view.id, "", tuple[str, ...](), view.text
-    head = titles.heading(text) if kind in (kinds.EPISODE, kinds.DREAM) else ""
+    head = titles.heading(text) if kind in (episodes.EPISODE, dreams.DREAM) else ""
     if head:
         title, text = head, text.strip().partition("\n")[2].strip()
-    if kind is kinds.PERSON:
+    if kind is relationships.PERSON:
         person = base.load(path, relationships.PERSON.parse)
         title, names, description = person.name, person.names, person.dynamic
-    elif kind is kinds.SKILL:
+    elif kind is skills.SKILL:
         skill = skills.SKILL.load(path)
         title, description = skill.name or view.id, skill.description
-    elif (kind is kinds.JOURNAL or kind is kinds.DREAM) and not head:
+    elif (kind is journal.JOURNAL or kind is dreams.DREAM) and not head:
         title = f"{kind.singular.capitalize()} of {view.at:%Y-%m-%d %H:%M}"
-    elif kind is kinds.NARRATIVE:
+    elif kind is narrative.NARRATIVE:
         title, text = "The story so far", narrative.uncited(text)
-    elif (kind is kinds.EPISODE or kind is kinds.BELIEF) and not head:
-        told = episodes.telling(text).narrative if kind is kinds.EPISODE else text
+    elif (kind is episodes.EPISODE or kind is beliefs.BELIEF) and not head:
+        told = episodes.telling(text).narrative if kind is episodes.EPISODE else text
         title = shorten(one_line(told).lstrip("#> "), TITLE_CHARS, at_word=True) or view.id
     return Page(
         kind,
@@ -161,7 +165,7 @@ def _add_session(path: Path, view: RecordView, place: str, name: str, pages: Pag
     title = one_line(str(imported.get("title", ""))) or f"Conversation of {session.at:%Y-%m-%d}"
     text = "\n\n".join(transcript(session, name))
     place = f"{place}/{Path(sessions.FILE).stem}"
-    pages.add(Page(kinds.SESSION, session.id, redacted(title), redacted(text), place, view))
+    pages.add(Page(session_files.SESSION, session.id, redacted(title), redacted(text), place, view))
     for message in session.messages:
         at = pages.places.setdefault(message.id, f"{pages.places[session.id]}#{message.id}")
         pages.titles[at] = redacted(f"{message.called(name)}, {message.at:%Y-%m-%d %H:%M}")
@@ -180,7 +184,7 @@ def transcript(session: sessions.Session, name: str) -> Iterator[str]:
 def is_told(page: Page) -> bool:
     """Whether a page is called for its beginning, so that a heading would say it twice."""
     begins = one_line(page.text).lstrip("#> ").startswith(page.title.rstrip("… "))
-    return page.kind in (kinds.EPISODE, kinds.BELIEF) and begins
+    return page.kind in (episodes.EPISODE, beliefs.BELIEF) and begins
 
 
 def headed(page: Page, mark: str, text: str) -> str:

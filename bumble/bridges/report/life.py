@@ -25,6 +25,7 @@ from bumble.records import (
     beliefs,
     dreams,
     episodes,
+    journal,
     kinds,
     narrative,
     relationships,
@@ -37,7 +38,13 @@ from bumble.text.markdown import Document
 from bumble.text.printable import clean, whole
 from bumble.text.words import counted, one_line, shorten
 
-ON_TIMELINE = (kinds.EPISODE, kinds.SESSION, kinds.DREAM, kinds.BELIEF, kinds.JOURNAL)
+ON_TIMELINE = (
+    episodes.EPISODE,
+    session_files.SESSION,
+    dreams.DREAM,
+    beliefs.BELIEF,
+    journal.JOURNAL,
+)
 TITLE_CHARS = 120
 QUOTE_CHARS = 1_200  # of a message, in its talk
 BASIS_CHARS = 400  # of a message, where something rests on it
@@ -158,7 +165,7 @@ class Collector:
     def collect(self, progress: Progress) -> Life:
         """Read everything, conversations last."""
         paths = [(kind, path) for kind in READ for path in self._paths(kind)]
-        talks = self._paths(kinds.SESSION)
+        talks = self._paths(session_files.SESSION)
         total = len(paths) + len(talks)
         for number, (kind, path) in enumerate(paths):
             progress(number, total)
@@ -187,16 +194,16 @@ class Collector:
         except (RecordInvalidError, UnsafePathError, OSError):
             self.life.unread.append(self.entity.relative(path))
             return
-        if kind is kinds.PERSON:
+        if kind is relationships.PERSON:
             self._people[record.id] = record
         for view in views:
             if not self.reader.may_read(view.origin):
                 self._withhold(view.id)
-                if kind is kinds.PERSON:
+                if kind is relationships.PERSON:
                     self._take_heard(view, self._clean(record))
-            elif kind is kinds.PERSON:
+            elif kind is relationships.PERSON:
                 self._take_person(view, self._clean(record))
-            elif kind is kinds.NARRATIVE:
+            elif kind is narrative.NARRATIVE:
                 self.life.story = shown(narrative.uncited(view.text))
             else:
                 self._take_memory(kind, view, self._clean(record))
@@ -245,7 +252,7 @@ class Collector:
 
     def _take_memory(self, kind: Kind, view: RecordView, record: Any) -> None:
         """Take in what happened, was believed, dreamt or written down."""
-        if kind is kinds.EPISODE:
+        if kind is episodes.EPISODE:
             self.sources[view.id], self.company[view.id] = view.sources, view.people
         if view.at is None or dreams.is_link(view.text):  # the dream is told itself
             return
@@ -385,16 +392,16 @@ def _of_dream(one: dreams.Dream) -> Told:
 
 
 TELLING: Mapping[str, Callable[[Any], Told]] = {
-    kinds.EPISODE.name: _of_episode,
-    kinds.BELIEF.name: _of_belief,
-    kinds.DREAM.name: _of_dream,
+    episodes.EPISODE.name: _of_episode,
+    beliefs.BELIEF.name: _of_belief,
+    dreams.DREAM.name: _of_dream,
 }
 # In this order, and conversations after it.
 READ = (
-    kinds.PERSON,
-    kinds.NARRATIVE,
-    kinds.EPISODE,
-    kinds.BELIEF,
-    kinds.DREAM,
-    kinds.JOURNAL,
+    relationships.PERSON,
+    narrative.NARRATIVE,
+    episodes.EPISODE,
+    beliefs.BELIEF,
+    dreams.DREAM,
+    journal.JOURNAL,
 )

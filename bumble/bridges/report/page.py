@@ -29,7 +29,9 @@ from bumble.bridges.report.life import ON_TIMELINE, Basis, Ground, Life, LifeEnt
 from bumble.files import git
 from bumble.history import log
 from bumble.recall.belief_strength import strength
-from bumble.records import kinds, soma
+from bumble.records import beliefs as beliefs_store
+from bumble.records import dreams, kinds, soma
+from bumble.records import episodes as episodes_store
 from bumble.records.episodes import Imprint
 from bumble.text.printable import clean
 from bumble.text.words import one_line, shorten
@@ -211,8 +213,8 @@ def render(report: LifeReport) -> str:
         "timeline_kinds": [kind for kind in ON_TIMELINE if life.of(kind)],
         "names": life.names,
         "portrayed": {who.id for who in life.people},
-        "beliefs": life.of(kinds.BELIEF),
-        "dreams": life.of(kinds.DREAM),
+        "beliefs": life.of(beliefs_store.BELIEF),
+        "dreams": life.of(dreams.DREAM),
         "glance": glance(report),
         "kinds": kinds.BY_NAME,
         "width": WIDTH,
@@ -225,18 +227,18 @@ def glance(report: LifeReport) -> dict[str, list[Any]]:
     """Choose what is seen first: the little that tells most of a life."""
     life = report.life
     lived = sorted(
-        life.of(kinds.EPISODE),
+        life.of(episodes_store.EPISODE),
         key=lambda entry: (-entry.record.significance, -entry.at.timestamp()),
     )
-    dreamt = {entry.text for entry in life.of(kinds.DREAM)}
-    beliefs = (entry for entry in life.of(kinds.BELIEF) if not entry.record.archived)
+    dreamt = {entry.text for entry in life.of(dreams.DREAM)}
+    beliefs = (entry for entry in life.of(beliefs_store.BELIEF) if not entry.record.archived)
     held = [entry for entry in beliefs if entry.text not in dreamt]
     return {
         "happened": sorted(lived[:MOST_HAPPENED], key=lambda entry: entry.at, reverse=True),
         "beliefs": sorted(held, key=lambda entry: -strength(entry.record, report.now))[
             :MOST_BELIEFS
         ],
-        "dreams": life.of(kinds.DREAM)[:MOST_DREAMS],
+        "dreams": life.of(dreams.DREAM)[:MOST_DREAMS],
         "stems": _stems(report),  # what was felt, the oldest first
     }
 
@@ -257,7 +259,7 @@ def _stems(report: LifeReport) -> list[Stem]:
     """Return the strongest feeling of each episode of the time that is drawn."""
     felt = [
         (entry.at, max(entry.record.imprints, key=lambda imprint: imprint.intensity))
-        for entry in reversed(report.life.of(kinds.EPISODE))
+        for entry in reversed(report.life.of(episodes_store.EPISODE))
         if entry.record.imprints
     ][-MOST_STEMS:]
     span = (felt[-1][0] - felt[0][0]).total_seconds() or 1.0 if felt else 1.0

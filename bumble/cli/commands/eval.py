@@ -34,7 +34,7 @@ from bumble.guard import origins, verifier
 from bumble.history import lookup
 from bumble.prompt import transcript
 from bumble.recall import memory_search
-from bumble.records import base, checks, dreams, kinds, session_files
+from bumble.records import base, checks, dreams, kinds, knowledge, relationships, session_files
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
@@ -452,7 +452,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 BY = "eval draft"
 # A portrait is how the entity sees somebody, which no check can ask for.
-DRAFTED = tuple(kind for kind in kinds.KINDS if kind.claims and kind is not kinds.PERSON)
+DRAFTED = tuple(kind for kind in kinds.KINDS if kind.claims and kind is not relationships.PERSON)
 GAP = "…"
 LEAST_WORDS = 3  # left in a question
 LEAST_LETTERS = 4  # of a word that is no number
@@ -494,7 +494,7 @@ def _sources(entity: Entity, zone: tzinfo) -> Iterator[_Source]:
             for view in kind.read(path, zone):
                 sentences = words.sentences(_unmarked(view.text))
                 if sentences and (view.origin.by or kind.own_words):
-                    yield _Source(kind, view, sentences[0], kind is kinds.KNOWLEDGE)
+                    yield _Source(kind, view, sentences[0], kind is knowledge.KNOWLEDGE)
 
 
 def _unmarked(text: str) -> str:
@@ -514,7 +514,7 @@ def _checks(
     if len(telling_words(ask)) < LEAST_WORDS and not source.titled:
         return
     view = source.view
-    rests_on = view.sources if source.kind is kinds.KNOWLEDGE else (view.id,)
+    rests_on = view.sources if source.kind is knowledge.KNOWLEDGE else (view.id,)
     audience = view.origin.audience
     asker = next((person for person in people if base.may_read(audience, (person,))), "")
     origin = base.Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)

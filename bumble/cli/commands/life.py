@@ -35,7 +35,7 @@ from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.history import log
 from bumble.jobs import tick
-from bumble.records import kinds, relationships
+from bumble.records import beliefs, dreams, episodes, journal, relationships, session_files
 from bumble.records.provenance import Reader, withheld
 from bumble.text import words
 
@@ -44,12 +44,12 @@ WIDTH = 78
 MOST, PERSON_MOST = 8, 5  # of a kind
 TEXT_CHARS = 220  # of one memory
 HEADS = {  # in this order
-    kinds.SESSION.name: "Talked",
+    session_files.SESSION.name: "Talked",
     IMPORTED: "Imported",
-    kinds.EPISODE.name: "What happened",
-    kinds.JOURNAL.name: "In its diary",
-    kinds.BELIEF.name: "What it has come to believe",
-    kinds.DREAM.name: "What it dreamt",
+    episodes.EPISODE.name: "What happened",
+    journal.JOURNAL.name: "In its diary",
+    beliefs.BELIEF.name: "What it has come to believe",
+    dreams.DREAM.name: "What it dreamt",
 }
 
 
@@ -78,9 +78,9 @@ def show(
     life = collector.collect(lambda done, total: None)
     for path in life.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
-    dreamt = {entry.text for entry in life.of(kinds.DREAM)}
-    believed = [entry for entry in life.of(kinds.BELIEF) if entry.text not in dreamt]
-    life.entries[kinds.BELIEF.name] = believed
+    dreamt = {entry.text for entry in life.of(dreams.DREAM)}
+    believed = [entry for entry in life.of(beliefs.BELIEF) if entry.text not in dreamt]
+    life.entries[beliefs.BELIEF.name] = believed
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
         data, lines = _person(life, person, seen, withheld(listing.origin_of(person)))
@@ -111,7 +111,7 @@ def _told(
 ) -> Iterator[str]:
     yield head
     if not any(found.values()):
-        talks = life.entries.get(kinds.SESSION.name)
+        talks = life.entries.get(session_files.SESSION.name)
         yield ""
         yield "Nothing yet."
         if talks:
@@ -134,7 +134,7 @@ def _person(
             entry if person.id in entry.people else _about(entry, names)
             for entry in life.entries.get(kind, [])
             if person.id in entry.people
-            or (entry.kind != kinds.SESSION.name and names.search(entry.text))
+            or (entry.kind != session_files.SESSION.name and names.search(entry.text))
         ]
         for kind in HEADS
     }
@@ -177,7 +177,7 @@ def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]
 
 
 def _lived(found: dict[str, list[LifeEntry]]) -> Iterator[str]:
-    for kind in (kinds.EPISODE.name, kinds.BELIEF.name):
+    for kind in (episodes.EPISODE.name, beliefs.BELIEF.name):
         yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, dated=True)
 
 
@@ -317,7 +317,7 @@ def _report(opened: Opened, reader: Reader) -> page.LifeReport:
         "" if reader.is_owner else life.names.get(reader.id, shown(reader.id)),
         now,
         life,
-        page.body_of(life.of(kinds.EPISODE), moments, present),
+        page.body_of(life.of(episodes.EPISODE), moments, present),
     )
 
 

@@ -184,7 +184,7 @@ def _window(look: Look) -> Part:
 def _last(look: Look) -> Part:
     if not look.talks:
         imported = sum(info.imported is not None for info in look.infos)
-        lived = len(kinds.SESSION.paths(look.opened.entity)) - imported
+        lived = len(session_files.SESSION.paths(look.opened.entity)) - imported
         return None, UNREAD if lived else 'none yet; begin with `bumble chat "Hello"`'
     talk, called = look.talks[0], people.names(look.opened)
     count = sum(message.role != "tool" for message in talk.messages)

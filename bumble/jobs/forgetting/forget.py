@@ -25,7 +25,7 @@ from bumble.history.findings import Finding
 from bumble.index import place, sync
 from bumble.jobs.forgetting import draft, record_files, transcripts
 from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
-from bumble.records import base, forgotten, jsonl, kinds, relationships, session_files
+from bumble.records import base, forgotten, jsonl, kinds, relationships, session_files, skills
 from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
@@ -110,7 +110,7 @@ def _judge(
         ONLY_THEIRS: any(
             set(view.origin.audience) == {draft.person} and not draft.is_own(view) for view in views
         ),
-        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{kinds.SKILL.stem(path)}-",
+        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{skills.SKILL.stem(path)}-",
     }
     reason = next((text for text, holds in reasons.items() if holds), None)
     if reason:
@@ -216,10 +216,12 @@ def plan(
     gone = set(entry.ids) if entry else set()
     draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
     transcripts.hear(draft)
-    transcripts.forget(draft, kinds.SESSION)
+    transcripts.forget(draft, session_files.SESSION)
     _read_views(draft)
     for kind in kinds.KINDS:
-        if kind is not kinds.SESSION and kind.forgetting in FORGETTERS:  # that one was the first
+        if (
+            kind is not session_files.SESSION and kind.forgetting in FORGETTERS
+        ):  # that one was the first
             FORGETTERS[kind.forgetting](draft, kind)
     record_files.forget_workspace(draft)
     record_files.forget_body(draft)
@@ -251,7 +253,7 @@ def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
 def _read_views(draft: ForgettingDraft) -> None:
     """Read every record but the transcripts, and find all that goes: one may rest on another."""
     for kind in kinds.KINDS:
-        if kind is not kinds.SESSION:
+        if kind is not session_files.SESSION:
             draft.views[kind.name] = [
                 (path, kind.read(path, draft.zone)) for path in kind.paths(draft.entity)
             ]
@@ -401,16 +403,16 @@ def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[
     Where only messages or records are back, without their names, the id is NOBODY.
     """
     found: defaultdict[str, _Back] = defaultdict(_Back)
-    for path in kinds.SESSION.paths(entity):
+    for path in session_files.SESSION.paths(entity):
         _hear(session_files.load(path), entry, found)
-    for path in kinds.PERSON.paths(entity):
+    for path in relationships.PERSON.paths(entity):
         person = base.load(path, relationships.PERSON.parse)
         if any(map(entry.is_named, (person.id, *person.names))):
             back = found[person.id]
             back.names += person.names
             back.new = bool(person.first_met and person.first_met > (back.until(entry) or entry.at))
             back.returned |= not back.new
-    of_ids = (kind for kind in kinds.KINDS if kind.prefix and kind is not kinds.SESSION)
+    of_ids = (kind for kind in kinds.KINDS if kind.prefix and kind is not session_files.SESSION)
     if any(kind.stem(path) in entry.ids for kind in of_ids for path in kind.paths(entity)):
         found[NOBODY].returned = True
     owner = _owner(entity)  # who stays that goes on adding to it, without a message
@@ -454,7 +456,9 @@ def _listed(entity: Entity, zone: tzinfo) -> set[str]:
     """Return the ids of all whom a record is of or for; one that can't be read names nobody."""
     listed = set[str]()
     for kind in kinds.KINDS:
-        for path in kind.paths(entity) if kind not in (kinds.PERSON, kinds.SESSION) else ():
+        for path in (
+            kind.paths(entity) if kind not in (relationships.PERSON, session_files.SESSION) else ()
+        ):
             with suppress(RecordInvalidError):
                 views = kind.read(path, zone)
                 listed |= {one for view in views for one in (*view.origin.audience, *view.people)}

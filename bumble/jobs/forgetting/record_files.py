@@ -15,7 +15,9 @@ from bumble.records import (
     base,
     episodes,
     fields,
+    journal,
     kinds,
+    narrative,
     provenance,
     relationships,
     session_files,
@@ -88,7 +90,7 @@ def _name_anew(
 
 def follow_moved(draft: ForgettingDraft) -> None:
     """Let the links to files that are named anew lead there."""
-    for kind in (kinds.NARRATIVE, kinds.WORKING, kinds.JOURNAL):
+    for kind in (narrative.NARRATIVE, working.WORKING, journal.JOURNAL):
         for path in kind.paths(draft.entity) if draft.moved else ():
             relative, old = draft.entity.relative(path), base.read_text(path)
             change = draft.planned.get(relative)
@@ -109,7 +111,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
         return document
     near = draft.touches(view)
     document = _without_named(draft, kind, document, near=near)
-    left = _messages_without(draft, view) if kind is kinds.EPISODE and near else None
+    left = _messages_without(draft, view) if kind is episodes.EPISODE and near else None
     if left is not None:
         # tell an episode as an excerpt of what the others said; None if they said nothing
         others = [one for one in left if one.role == "user" and one.text.strip()]
@@ -121,7 +123,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
     body = draft.scrub(document.body, near=near)
     if body == document.body:
         return document
-    return document.with_body(body) if body.strip() or kind is kinds.PERSON else None
+    return document.with_body(body) if body.strip() or kind is relationships.PERSON else None
 
 
 def _without_named(
@@ -240,7 +242,9 @@ def _without_lines(
             rows.append(line)
             continue
         sources = set(mark.sources)
-        messages = {name for name in sources if kinds.of_id(name) != kinds.SESSION.name} or sources
+        messages = {
+            name for name in sources if kinds.of_id(name) != session_files.SESSION.name
+        } or sources
         if messages and messages <= draft.gone:
             continue
         new = draft.scrub(line, near=not draft.gone.isdisjoint(sources))

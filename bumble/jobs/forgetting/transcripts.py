@@ -18,7 +18,7 @@ from bumble.jobs.forgetting.draft import (
     speech_of,
     without_sentences,
 )
-from bumble.records import base, fields, jsonl, kinds, session_files, sessions
+from bumble.records import base, fields, jsonl, session_files, sessions
 from bumble.records.kind import Kind
 from bumble.text import moments
 
@@ -37,7 +37,7 @@ def hear(draft: ForgettingDraft) -> None:
     """Find what they said, what was answered to it, and what of it nobody else said."""
     own: list[Remark] = []
     of_others: list[Remark] = []
-    for path in kinds.SESSION.paths(draft.entity):
+    for path in session_files.SESSION.paths(draft.entity):
         session = session_files.load(path)
         lost = _lost_messages(draft, session)
         for message in session.messages:

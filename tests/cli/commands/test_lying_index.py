@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bumble.index.memory import Memory
-from bumble.records import kinds
+from bumble.records import kinds, relationships
 from bumble.records.kind import Kind
 from tests.support import kind_samples, looking
 from tests.support.repository import git
@@ -126,7 +126,7 @@ def test_each_passage_of_a_kind_stands_in_its_file(ada: Run, kind: Kind, text: s
         file.unlink()
     path, source = kind_samples.record(kind.name, text)
     ada.write(path, source)
-    if kind is kinds.PERSON:
+    if kind is relationships.PERSON:
         ada.write(path, f"{source}\n{text}\n")
     found = ada.ok("recall", "marzipan", "--plain", "--kind", kind.passages, "--json")
     assert found.data["hits"], found.err
