@@ -108,12 +108,10 @@ def of(
     """
     at, whole = runtime.now(), draft.answer
     felt = _felt(shown, whole) if FELT in parts else None
-    episode, passed_over = None, ""
-    if EPISODE in parts:
-        episode, passed_over = _episode(runtime, shown, job, draft, felt, at)
+    remembered = _episode(runtime, shown, job, draft, felt, at) if EPISODE in parts else (None, "")
     drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if PORTRAITS in parts else ()
     model = "" if draft.wording else runtime.model.name
-    made = Memories(at, felt, episode, passed_over, portraits=drawn, model=model)
+    made = Memories(at, felt, *remembered, portraits=drawn, model=model)
     if FACTS not in parts:
         return made
     facts = tuple(_facts(shown, whole))
@@ -358,9 +356,11 @@ def _episode(
     rests = () if source == episodes.EXCERPT else whole.narrative  # an excerpt is of all
     cited = shown.numbers([label for one in rests for label in one.cites])
     trust = shown.trust(cited if is_quoted else shown.grounds(one.cites for one in rests))
-    spoken = [one for one in shown.messages if one.role != "tool" and one.text.strip()]
-    if is_quoted:
-        spoken = [shown.messages[n - 1] for n in cited]
+    spoken = (
+        [shown.messages[n - 1] for n in cited]
+        if is_quoted
+        else [one for one in shown.messages if one.role != "tool" and one.text.strip()]
+    )
     origin = base.Provenance(
         by=f"{episode.PURPOSE} {provenance.BY_FORM}" if is_quoted else episode.PURPOSE,
         model=runtime.model.name if named or not source else "",

@@ -88,9 +88,11 @@ def choose(
     runtime: Runtime, soma: Soma, at: datetime, audience: tuple[str, ...] | None = None
 ) -> ThoughtSeeds:
     """Draw what thoughts may start from, for some audience; by default one that is drawn too."""
-    candidates = list(_pieces(runtime, soma, at))
-    if audience is not None:
-        candidates = [piece for piece in candidates if is_open(piece.audience, audience)]
+    candidates = [
+        piece
+        for piece in _pieces(runtime, soma, at)
+        if audience is None or is_open(piece.audience, audience)
+    ]
     fresh = [piece for piece in candidates if piece.fresh]
     reach = audience
     if reach is None:  # those for whom there is a piece, else everyone

@@ -86,20 +86,20 @@ def gather(runtime: Runtime) -> StorySources:
     at = runtime.now()
     circle = (people.owner_id(runtime.entity, runtime.identity),)
 
-    lived = [
+    lived = (
         episode
         for episode in episodes.EPISODE.readable(runtime.entity.episodes)
         if provenance.within(episode.provenance, circle) and not episode.dormant
-    ]
-    most = sorted(lived, key=lambda one: (-significance_now(runtime, one, at), one.id))[
-        :MOST_EPISODES
-    ]
-    acquaintances = [
+    )
+    most = sorted(lived, key=lambda one: (-significance_now(runtime, one, at), one.id))
+    chosen = tuple(sorted(most[:MOST_EPISODES], key=lambda one: (one.at, one.id)))
+    acquaintances = (
         person
         for person in relationships.PERSON.readable(runtime.entity.relationships)
         if provenance.within(person.provenance, circle) and (person.text or person.dynamic)
-    ]
+    )
     closest = sorted(acquaintances, key=lambda person: (-person.interaction_count, person.id))
+    around = tuple(closest[:MOST_PEOPLE])
     held = [
         belief
         for belief in beliefs.BELIEF.readable(runtime.entity.beliefs)
@@ -111,8 +111,6 @@ def gather(runtime: Runtime) -> StorySources:
         for dream in dreams.DREAM.readable(runtime.entity.dreams)
         if provenance.fits(dream.audience, circle)
     ][-DREAMS:]
-    chosen = tuple(sorted(most, key=lambda episode: (episode.at, episode.id)))
-    around = tuple(closest[:MOST_PEOPLE])
     # identify what there is to tell; beliefs all, because their ranks change as they fade
     contents = [
         [[episode.id, episode.text] for episode in chosen],

@@ -214,10 +214,11 @@ def forget_portrait(draft: ForgettingDraft, kind: Kind) -> None:
             if view.id == draft.person:
                 continue  # they have been met anew
             marks = relationships.PERSON.of(view.document, view.id).lines
-            if marks is None:
-                document = without_words(draft, kind, view) or view.document
-            else:
-                document = _without_lines(draft, kind, view, view.document, marks)
+            document = (
+                without_words(draft, kind, view) or view.document
+                if marks is None
+                else _without_lines(draft, kind, view, view.document, marks)
+            )
             document = _without_notes(draft, document, view.notes)
             edit = base.plan_edit(relative, view.document, document, "forget notes")
             draft.add(edit, "files with notes")
