@@ -27,14 +27,14 @@ def _levels(meta: Mapping[str, Any], key: str) -> dict[str, float]:
 class Anchor(kind.Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(
+    ABOUT: ClassVar[kind.About] = kind.About(
         headline='anchor "{0.label}"',
         quoted="description",
         changed='anchor "{1.label}"',
         retold='anchor "{1.label}" says',
         words="description",
+        of_newer={"hormones": "at"},
     )
-    OF_NEWER: ClassVar[Mapping[str, str]] = {"hormones": "at"}
 
     label: str
     description: str = ""

@@ -6,7 +6,6 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
@@ -19,11 +18,13 @@ MOST = 50  # of one entity
 class Automation(kind.Record, frozen=True, kw_only=True):
     """One thing to do, again and again."""
 
-    UNSAID: ClassVar[str] = "there is nothing to do below the front matter"
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="automation {0.id}, {0.schedule}")
-    WHEN: ClassVar[str] = "last"
-    SCHEDULE: ClassVar[str] = "schedule"
-    OF_NEWER: ClassVar[Mapping[str, str]] = {"failures": "last"}
+    ABOUT: ClassVar[kind.About] = kind.About(
+        unsaid="there is nothing to do below the front matter",
+        headline="automation {0.id}, {0.schedule}",
+        when="last",
+        schedule="schedule",
+        of_newer={"failures": "last"},
+    )
 
     schedule: str  # a cron expression in the entity's time zone
     prompt: Annotated[str, fields.BODY]  # Markdown, without surrounding blank lines

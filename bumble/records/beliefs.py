@@ -48,14 +48,14 @@ CONFIDENCE = ": confidence {0:.2f} -> {1:.2f}"
 class Belief(kind.Record, frozen=True, kw_only=True):
     """One claim."""
 
-    UNSAID: ClassVar[str] = "there is no claim below the front matter"
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(
+    ABOUT: ClassVar[kind.About] = kind.About(
+        unsaid="there is no claim below the front matter",
         headline="belief {0.id} ({0.category}, {0.confidence:.2f})",
         changed="belief {0.id} {0.called}",
         retold="belief {0.id} says",
+        when="formed",
+        found="evidence",
     )
-    WHEN: ClassVar[str] = "formed"
-    FOUND: ClassVar[str] = "evidence"
 
     text: Annotated[str, fields.BODY]  # the claim, Markdown
     category: Annotated[str, fields.Key(read=fields.one_of(CATEGORIES, WORLD_FACT))]

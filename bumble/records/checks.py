@@ -40,7 +40,7 @@ def _texts(meta: fields.Meta, name: str) -> tuple[str, ...]:
 class Check(kind.Record, frozen=True, kw_only=True):
     """One question, and what is expected of it."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="check {0.id}: {0.ask}", quoted="")
+    ABOUT: ClassVar[kind.About] = kind.About(headline="check {0.id}: {0.ask}", quoted="")
 
     ask: str
     person: Annotated[str, fields.Key("as")] = ""  # who asks, by id or name; empty: the owner

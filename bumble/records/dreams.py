@@ -37,8 +37,11 @@ def _pairs(meta: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
 class Dream(kind.Record, frozen=True, kw_only=True):
     """One dream."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="dream {0.id}, {0.at:%Y-%m-%d %H:%M}")
-    FOUND: ClassVar[str] = "pairs"
+    ABOUT: ClassVar[kind.About] = kind.About(
+        headline="dream {0.id}, {0.at:%Y-%m-%d %H:%M}",
+        filed_as="{0.at:%Y-%m-%d} {0.title}",
+        found="pairs",
+    )
 
     at: datetime
     pairs: Annotated[tuple[tuple[str, str], ...], fields.Key(read=_pairs)]  # episodes that met
@@ -64,10 +67,6 @@ class Dream(kind.Record, frozen=True, kw_only=True):
     def title(self) -> str:
         """What it is called; empty where an earlier version wrote it."""
         return titles.heading(self.source.body)
-
-    @property
-    def filed_as(self) -> str:
-        return f"{self.at:%Y-%m-%d} {self.title}"
 
     @property
     def quoted(self) -> str:

@@ -19,7 +19,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.records import base
 from bumble.records.fields import BODY, JOINED, Key, joined, turned, unit
-from bumble.records.kind import LogWords, Record, RecordKind
+from bumble.records.kind import About, Record, RecordKind
 from bumble.text import markdown, titles
 
 REFLECTION_MAX_CHARS = 1500  # longest text of why it mattered
@@ -58,7 +58,7 @@ def _imprints(meta: Mapping[str, Any], key: str) -> tuple[Imprint, ...]:
 class Episode(Record, frozen=True, kw_only=True):
     """One remembered event."""
 
-    LOG: ClassVar[LogWords] = LogWords(changed="episode {0.id}", retold="episode {0.id} told anew")
+    ABOUT: ClassVar[About] = About(changed="episode {0.id}", retold="episode {0.id} told anew")
 
     at: datetime  # when it began; timezone-aware
     significance: Annotated[float, Key(read=unit(UNKNOWN))]  # when it happened, in [0, 1]

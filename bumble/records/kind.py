@@ -67,30 +67,33 @@ def unite(*lists: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))
 
 
-class LogWords(Struct, frozen=True, kw_only=True):
-    """What a log says of a record, `{0}`; of one that changed `{0}` is what it was, `{1}` it is."""
+class About(Struct, frozen=True, kw_only=True):
+    """What the fields of a record don't say of it.
 
-    headline: str = "{0.id}"  # what it calls one that came or went
+    In words `{0}` is the record; of one that changed it is what that was, and `{1}` what it is.
+    """
+
+    headline: str = "{0.id}"  # what a log calls one that came or went
     added: str = "new"  # before that of one that came
     gone: str = "gone:"  # and of one that went
     quoted: str = "told"  # the attribute that it quotes of a new one; empty: none
     changed: str = "{0.id}"  # what it calls one that changed
     retold: str = ""  # what it says of new words; empty: it shows none
     words: str = "text"  # the attribute that has these
+    found: str = "from"  # the key that says what it rests on
+    schedule: str = ""  # the field that is a cron expression
+    unsaid: str = ""  # what is wrong with one that has no text; empty: nothing
+    filed_as: str = ""  # what its file is named for, before its id
+    when: str = "at"  # the attribute that says when it was written, said or lived
+    # keys of which the side counts that is newer, each with the key of the time that says so;
+    # where neither side has that time, the rule of the field
+    of_newer: Mapping[str, str] = {}
 
 
 class Record(Struct, frozen=True, kw_only=True):
     """A record that has a file of its own."""
 
-    FOUND: ClassVar[str] = "from"  # the key that says what it rests on
-    SCHEDULE: ClassVar[str] = ""  # the field that is a cron expression
-    LOG: ClassVar[LogWords] = LogWords()
-    UNSAID: ClassVar[str] = ""  # what is wrong with one that has no text; empty: nothing
-    FILED_AS: ClassVar[str] = ""  # the attribute that its file is named for, before its id
-    WHEN: ClassVar[str] = "at"  # the attribute that says when it was written, said or lived
-    # keys of which the side counts that is newer, each with the key of the time that says so;
-    # where neither side has that time, the rule of the field
-    OF_NEWER: ClassVar[Mapping[str, str]] = {}
+    ABOUT: ClassVar[About] = About()
 
     id: Annotated[str, fields.GIVEN]
     stem: Annotated[str, fields.GIVEN]  # of its file: its id, or what it tells and its id
@@ -111,8 +114,8 @@ class Record(Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Raise `ValueError` where its values don't go together."""
-        if self.UNSAID and not self.source.body:
-            raise ValueError(self.UNSAID)
+        if self.ABOUT.unsaid and not self.source.body:
+            raise ValueError(self.ABOUT.unsaid)
 
     @classmethod
     def merged(
@@ -121,7 +124,7 @@ class Record(Struct, frozen=True, kw_only=True):
         """Return what the values of two sides become."""
         taken = {
             key: fields.of_side(key, last)
-            for key, time in cls.OF_NEWER.items()
+            for key, time in cls.ABOUT.of_newer.items()
             if (last := fields.newer(current, incoming, time)).get(time) is not None
         }
         return fields.mapping(base, current, incoming, {**cls.rules(), **taken})
@@ -140,7 +143,7 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def when(self) -> datetime | None:
         """When it was written, said or lived."""
-        return getattr(self, self.WHEN, None)
+        return getattr(self, self.ABOUT.when, None)
 
     @property
     def rests_on(self) -> tuple[str, ...]:
@@ -160,31 +163,31 @@ class Record(Struct, frozen=True, kw_only=True):
     @property
     def filed_as(self) -> str:
         """What its file is named for, before its id; empty: it is named by its id."""
-        return str(getattr(self, self.FILED_AS, ""))
+        return self.ABOUT.filed_as.format(self)
 
     @property
     def headline(self) -> str:
         """What a log calls it, behind "new" or "gone:"."""
-        return self.LOG.headline.format(self)
+        return self.ABOUT.headline.format(self)
 
     @property
     def quoted(self) -> str:
         """What a log quotes of a new one."""
-        return str(getattr(self, self.LOG.quoted, ""))
+        return str(getattr(self, self.ABOUT.quoted, ""))
 
     def changes_since(self, old: Any) -> Told:
         """Yield what a log says of its change, field by field."""
-        head = self.LOG.changed.format(old, self)
+        head = self.ABOUT.changed.format(old, self)
         for one in fields.declared(type(self)):
             was, now = getattr(old, one.name), getattr(self, one.name)
             yield from (f"{head}{line}" for line in (one.how.said(was, now) if was != now else ()))
-        if self.LOG.retold:
-            was, now = (getattr(one, self.LOG.words) for one in (old, self))
-            yield from told_anew(self.LOG.retold.format(old, self), was, now)
+        if self.ABOUT.retold:
+            was, now = (getattr(one, self.ABOUT.words) for one in (old, self))
+            yield from told_anew(self.ABOUT.retold.format(old, self), was, now)
 
     def view(self) -> RecordView:
         """Show it in the fields that all kinds share; its line is the first of its text."""
-        document, schedule = self.source, getattr(self, self.SCHEDULE, "")
+        document, schedule = self.source, getattr(self, self.ABOUT.schedule, "")
         behind = document.source[document.body_start :]
         blank = behind[: len(behind) - len(behind.lstrip("\r\n"))].count("\n")
         line = document.body_line + (blank if document.body else 0)
@@ -199,9 +202,9 @@ class Record(Struct, frozen=True, kw_only=True):
             self.when,
             line if document.lines_above else 1,
             document=document,
-            sources_key=self.FOUND,
+            sources_key=self.ABOUT.found,
             times={key: at for key, at in times.items() if at and key in document.meta},
-            schedules={self.SCHEDULE: schedule} if schedule else {},
+            schedules={self.ABOUT.schedule: schedule} if schedule else {},
             notes=self.notes,
         )
 
@@ -395,7 +398,7 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         if old is not None and new is not None:
             yield from new.changes_since(old)
         elif (one := new or old) is not None:
-            yield f"{one.LOG.added if old is None else one.LOG.gone} {one.headline}"
+            yield f"{one.ABOUT.added if old is None else one.ABOUT.gone} {one.headline}"
             yield from quoted(one.quoted)
 
     def path(self, stem: str) -> str:

@@ -27,8 +27,9 @@ _CITED = patterns.compile(rf"(?<![ \t])[ \t]*\((?:(?:{_LINK}|ep_\w+)(?:, )?)+\)"
 class Narrative(kind.Record, frozen=True, kw_only=True):
     """The story as it stands; its sources are the episodes it used."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(
-        headline="story it tells of itself", retold="the story it tells of itself"
+    ABOUT: ClassVar[kind.About] = kind.About(
+        headline="story it tells of itself",
+        retold="the story it tells of itself",
     )
 
     text: Annotated[str, fields.BODY]  # Markdown; empty until it is first told

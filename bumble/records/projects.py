@@ -28,7 +28,7 @@ def _further(base: Any, current: Any, incoming: Any) -> Any:
 class Project(kind.Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(
+    ABOUT: ClassVar[kind.About] = kind.About(
         headline="project {0.title} ({0.status})",
         quoted="why",
         changed="project {1.title}",

@@ -49,10 +49,11 @@ def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
 class Proposal(kind.Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(
-        headline="proposal {0.id}", changed="proposal {0.id}"
+    ABOUT: ClassVar[kind.About] = kind.About(
+        headline="proposal {0.id}",
+        changed="proposal {0.id}",
+        of_newer={"status": "decided"},
     )
-    OF_NEWER: ClassVar[Mapping[str, str]] = {"status": "decided"}
 
     at: datetime
     status: Annotated[str, Key(read=one_of(STATUSES, OPEN), said=told(": {0} -> {1}"))]

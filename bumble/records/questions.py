@@ -10,15 +10,19 @@ from datetime import datetime
 from typing import Annotated, ClassVar
 
 from bumble.records import fields
-from bumble.records.kind import LogWords, Record, RecordKind
+from bumble.records.kind import About, Record, RecordKind
 from bumble.text.words import folded, one_line
 
 
 class OpenQuestion(Record, frozen=True, kw_only=True):
     """One question that memory had no answer to."""
 
-    UNSAID: ClassVar[str] = "there is no question below the front matter"
-    LOG: ClassVar[LogWords] = LogWords(headline="question {0.id}", added="open", gone="answered")
+    ABOUT: ClassVar[About] = About(
+        unsaid="there is no question below the front matter",
+        headline="question {0.id}",
+        added="open",
+        gone="answered",
+    )
 
     at: datetime  # when it was looked for
     text: Annotated[str, fields.BODY]

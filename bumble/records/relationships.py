@@ -126,14 +126,12 @@ def _noted(was: Sequence[PendingNote], now: Sequence[PendingNote]) -> list[str]:
 class Relationship(kind.Record, frozen=True, kw_only=True):
     """One person."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(
+    ABOUT: ClassVar[kind.About] = kind.About(
         headline="person {0.name} ({0.id})",
         changed="{1.name}",
         retold="{1.name}: portrait",
-    )
-    WHEN: ClassVar[str] = "last_reflection"
-    OF_NEWER: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("previous_health", "scores", "dynamic"), "last_reflection"
+        when="last_reflection",
+        of_newer=dict.fromkeys(("previous_health", "scores", "dynamic"), "last_reflection"),
     )
 
     # what the person is called, `aliases` too; the first is shown

@@ -43,9 +43,11 @@ def _delivery(meta: Mapping[str, Any], key: str) -> str:
 class Reminder(kind.Record, frozen=True, kw_only=True):
     """One thing to be said."""
 
-    UNSAID: ClassVar[str] = "there is nothing to say below the front matter"
-    FILED_AS: ClassVar[str] = "text"
-    SCHEDULE: ClassVar[str] = "repeat"
+    ABOUT: ClassVar[kind.About] = kind.About(
+        unsaid="there is nothing to say below the front matter",
+        filed_as="{0.text}",
+        schedule="repeat",
+    )
 
     at: Annotated[datetime, fields.Key(merge=fields.later, ahead=True)]  # when it is said, next
     text: Annotated[str, fields.BODY]  # Markdown, without surrounding blank lines

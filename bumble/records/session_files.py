@@ -19,7 +19,7 @@ from bumble.entity import changes
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl, sessions
-from bumble.records.kind import Kind, LogWords, Record, RecordKind, RecordView, Told
+from bumble.records.kind import About, Kind, Record, RecordKind, RecordView, Told
 from bumble.text import moments, printable
 
 HANDOVER = "handover.md"
@@ -322,8 +322,10 @@ def _told(before: str | None, after: str | None) -> Told:
 class Handover(Record, frozen=True, kw_only=True):
     """The brief that a session leaves for the next; its id is the session's."""
 
-    LOG: ClassVar[LogWords] = LogWords(
-        headline="brief of {0.id}", changed="brief of {0.id}", retold="brief of {0.id} says"
+    ABOUT: ClassVar[About] = About(
+        headline="brief of {0.id}",
+        changed="brief of {0.id}",
+        retold="brief of {0.id} says",
     )
 
     at: Annotated[datetime, fields.LATER]  # when it was written

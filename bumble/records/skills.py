@@ -31,9 +31,7 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 class Skill(kind.Record, frozen=True, kw_only=True):
     """One skill; its id is the file's stem, or its folder's name."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(
-        headline="skill {0.name}: {0.description}", quoted=""
-    )
+    ABOUT: ClassVar[kind.About] = kind.About(headline="skill {0.name}: {0.description}", quoted="")
 
     name: str
     description: str

@@ -37,7 +37,7 @@ class Catalyst(Struct, frozen=True):
 class TopicFile(kind.Record, frozen=True, kw_only=True):
     """The catalysts of one topic."""
 
-    LOG: ClassVar[kind.LogWords] = kind.LogWords(headline="topic {0.name}")
+    ABOUT: ClassVar[kind.About] = kind.About(headline="topic {0.name}")
 
     name: str
     at: datetime | None = None  # when they were drawn; None: a person wrote the file
