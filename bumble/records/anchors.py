@@ -13,8 +13,8 @@ from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, kind
-from bumble.records.fields import LATER, Key, counted, greater, told, unit
-from bumble.text import markdown, words
+from bumble.records.fields import LATER, Key, counted, greater, line, told, unit
+from bumble.text import words
 
 DECIMALS = 4  # of a stored level
 
@@ -28,6 +28,7 @@ class Anchor(kind.Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
     ABOUT: ClassVar[kind.About] = kind.About(
+        called="label",
         headline='anchor "{0.label}"',
         quoted="description",
         changed='anchor "{1.label}"',
@@ -36,8 +37,8 @@ class Anchor(kind.Record, frozen=True, kw_only=True):
         of_newer={"hormones": "at"},
     )
 
-    label: str
-    description: str = ""
+    label: Annotated[str, Key(read=line)]
+    description: Annotated[str, Key(read=lambda meta, key: base.field(meta, key, str, "").strip())]
     levels: Annotated[Mapping[str, float], Key("hormones", read=_levels)]  # in [0, 1], by name
     at: Annotated[datetime, LATER]  # when it was made
     # in [0, 1], when it was made
@@ -48,13 +49,6 @@ class Anchor(kind.Record, frozen=True, kw_only=True):
     last_recalled: Annotated[datetime | None, LATER] = None
     # when it was last made or recalled without being asked for
     stirred: Annotated[datetime | None, LATER] = None
-
-    @classmethod
-    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
-        """Read its words; one without a label is called as its file."""
-        label = words.one_line(base.field(document.meta, "label", str, "")) or record_id
-        described = base.field(document.meta, "description", str, "").strip()
-        return {"label": label, "description": described}
 
     @property
     def told(self) -> str:

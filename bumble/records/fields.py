@@ -17,7 +17,7 @@ from msgspec import NODEFAULT, Struct, structs
 
 from bumble.records import base
 from bumble.records.base import TRUSTS, is_id, lowest_trust
-from bumble.text import moments
+from bumble.text import moments, words
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "ABSENT", "__bool__": lambda _: False})()
 CLASHED: Any = type("Clashed", (), {"__repr__": lambda _: "CLASHED"})()
@@ -311,6 +311,11 @@ class Field(Struct, frozen=True):
     read: Callable[[Meta], Any]
     is_past: bool  # a time that has passed
     default: Any  # that says nothing, and so is not written
+
+
+def line(meta: Meta, key: str) -> str:
+    """Read a text as one line; missing is empty."""
+    return words.one_line(base.field(meta, key, str, ""))
 
 
 def unit(default: float | None = None) -> Callable[[Meta, str], float]:

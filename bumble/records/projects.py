@@ -12,8 +12,8 @@ from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
 from bumble.records import base, kind
-from bumble.records.fields import ABSENT, BODY, JOINED, Key, joined, listed, one_of, told
-from bumble.text import markdown, words
+from bumble.records.fields import ABSENT, BODY, JOINED, Key, joined, line, listed, one_of, told
+from bumble.text import words
 
 ACTIVE, PAUSED, DONE = "active", "paused", "done"
 STATUSES = (ACTIVE, PAUSED, DONE)
@@ -29,6 +29,7 @@ class Project(kind.Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
     ABOUT: ClassVar[kind.About] = kind.About(
+        called="title",
         headline="project {0.title} ({0.status})",
         quoted="why",
         changed="project {1.title}",
@@ -36,7 +37,7 @@ class Project(kind.Record, frozen=True, kw_only=True):
         words="why",
     )
 
-    title: str
+    title: Annotated[str, Key(read=line)]
     status: Annotated[
         str, Key(read=one_of(STATUSES, ACTIVE), merge=_further, said=told(": {0} -> {1}"))
     ]
@@ -48,11 +49,6 @@ class Project(kind.Record, frozen=True, kw_only=True):
     ]
     people: Annotated[tuple[str, ...], JOINED]  # ids of those who take part
     tags: Annotated[tuple[str, ...], JOINED]
-
-    @classmethod
-    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
-        """Read the title; a project without one is called as its file."""
-        return {"title": words.one_line(base.field(document.meta, "title", str, "")) or record_id}
 
     @property
     def text(self) -> str:

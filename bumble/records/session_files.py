@@ -7,9 +7,9 @@ models or prompts.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -305,10 +305,6 @@ def view(session: sessions.Session) -> RecordView:
     return RecordView(session.id, text, origin, people=people, at=session.at, line=1)
 
 
-def _views(path: Path, _: tzinfo) -> Sequence[RecordView]:
-    return (view(load(path)),)
-
-
 def _told(before: str | None, after: str | None) -> Told:
     old, new = (() if text is None else sessions.parse(text).messages for text in (before, after))
     for mark, messages, others in (("", new, old), ("gone: ", old, new)):
@@ -339,7 +335,7 @@ SESSION = Kind(
     key="sessions",
     patterns=(f"{sessions.FOLDER}/*/{sessions.FILE}",),
     parser=sessions.parse,
-    viewer=_views,
+    viewer=lambda path, _: (view(load(path)),),
     teller=_told,
     forgetting="lines",
     merging="bumble",

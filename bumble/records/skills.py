@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from bumble.entity import changes
 from bumble.errors import RecordExistsError, UsageError
@@ -31,18 +31,13 @@ NAME_WEIGHT, DESCRIPTION_WEIGHT = (
 class Skill(kind.Record, frozen=True, kw_only=True):
     """One skill; its id is the file's stem, or its folder's name."""
 
-    ABOUT: ClassVar[kind.About] = kind.About(headline="skill {0.name}: {0.description}", quoted="")
+    ABOUT: ClassVar[kind.About] = kind.About(
+        called="name", headline="skill {0.name}: {0.description}", quoted=""
+    )
 
-    name: str
-    description: str
+    name: Annotated[str, fields.Key(read=fields.line)]
+    description: Annotated[str, fields.Key(read=fields.line)]
     text: Annotated[str, fields.BODY]  # Markdown, without surrounding blank lines
-
-    @classmethod
-    def drawn(cls, document: markdown.Document, record_id: str) -> Mapping[str, Any]:
-        """Read name and description; one without a name is called as its file."""
-        description = words.one_line(base.field(document.meta, "description", str, ""))
-        name = base.field(document.meta, "name", str, record_id)
-        return {"name": name, "description": description}
 
     @property
     def path(self) -> str:
