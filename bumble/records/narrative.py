@@ -102,6 +102,5 @@ def plan_tell(
         return changes.write(PATH, markdown.render(values, text).text, None, why)
     if text.strip() == old.text.strip() and fingerprint in ("", old.fingerprint):
         return None
-    gone = {key: None for key in _OWN if key not in values and key in old.source.meta}
-    document = base.with_values(old.source, values | gone).with_body(text)
+    document = base.with_values(old.source, dict.fromkeys(_OWN) | values).with_body(text)
     return base.plan_edit(PATH, old.source, document, why)

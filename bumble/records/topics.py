@@ -134,17 +134,15 @@ def is_called(topic: TopicFile, name: str) -> bool:
 def plan_called(topic: TopicFile, more: Sequence[str], why: str) -> changes.Change | None:
     """Plan to keep further words that people say for a topic."""
     said = tuple(word for word in dict.fromkeys((*topic.words, *more)) if word != topic.name)
-    document = base.with_values(topic.source, {"words": list(said) or None})
-    return base.plan_edit(TOPIC.path(topic.id), topic.source, document, why)
+    return TOPIC.plan_edit(topic, {"words": said or None}, why)
 
 
 def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> changes.Change | None:
     """Plan to put a topic's new catalysts into its file; fields that we don't know stay."""
     if old is None:
-        return changes.write(TOPIC.path(drawn.id), drawn.source.text, None, why)
-    gone = {key: None for key in _OWN if key in old.source.meta and key not in drawn.source.meta}
+        return TOPIC.plan_new(drawn, why)
     values = {key: value for key, value in drawn.source.meta.items() if key != "name"}
-    document = base.with_values(old.source, values | gone)
+    document = base.with_values(old.source, dict.fromkeys(_OWN) | values)
     if old.catalysts != tuple(structs.replace(each, line=0) for each in drawn.catalysts):
         document = document.with_body(drawn.source.body)
     change = base.plan_edit(TOPIC.path(old.id), old.source, document, why)
