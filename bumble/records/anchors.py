@@ -13,7 +13,7 @@ from bumble.body.config import HORMONE_NAMES
 from bumble.entity.changes import Change
 from bumble.files import disk
 from bumble.records import base, kind
-from bumble.records.fields import LATER, Key, counted, greater, line, told, unit
+from bumble.records.fields import LATER, Key, counted, greater, line, text, told, unit
 from bumble.text import words
 
 DECIMALS = 4  # of a stored level
@@ -38,7 +38,7 @@ class Anchor(kind.Record, frozen=True, kw_only=True):
     )
 
     label: Annotated[str, Key(read=line)]
-    description: Annotated[str, Key(read=lambda meta, key: base.field(meta, key, str, "").strip())]
+    description: Annotated[str, Key(read=text)]
     levels: Annotated[Mapping[str, float], Key("hormones", read=_levels)]  # in [0, 1], by name
     at: Annotated[datetime, LATER]  # when it was made
     # in [0, 1], when it was made

@@ -313,9 +313,14 @@ class Field(Struct, frozen=True):
     default: Any  # that says nothing, and so is not written
 
 
+def text(meta: Meta, key: str) -> str:
+    """Read a text without the blanks around it; missing is empty."""
+    return base.field(meta, key, str, "").strip()
+
+
 def line(meta: Meta, key: str) -> str:
-    """Read a text as one line; missing is empty."""
-    return words.one_line(base.field(meta, key, str, ""))
+    """Read a text as one line."""
+    return words.one_line(text(meta, key))
 
 
 def unit(default: float | None = None) -> Callable[[Meta, str], float]:

@@ -131,7 +131,7 @@ class ForgettingDraft(Struct):
     speech: PersonSpeech = SILENT
     last: datetime | None = None  # when they last said something that goes
     is_back: bool = False  # they talk with the entity again
-    views: dict[str, list[tuple[Path, Sequence[kind.RecordView]]]] = field(default_factory=dict)
+    views: dict[Path, Sequence[kind.RecordView]] = field(default_factory=dict)  # by file
     planned: dict[str, changes.Change] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     moved: dict[str, str] = field(default_factory=dict)  # paths of files that are named anew

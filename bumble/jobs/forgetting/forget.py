@@ -62,10 +62,7 @@ def find_undecided(draft: ForgettingDraft) -> Iterator[Undecided]:
     yield from _judge(draft, entity.file, "settings", ())
     for kind in kinds.KINDS:
         for path in kind.paths(entity):
-            views = next(
-                (views for place, views in draft.views.get(kind.name, ()) if place == path), ()
-            )
-            yield from _judge(draft, path, kind.name, views)
+            yield from _judge(draft, path, kind.name, draft.views.get(path, ()))
     for path in _other_files(draft):
         yield from _judge(draft, path, "file", ())
 
@@ -216,13 +213,11 @@ def plan(
     gone = set(entry.ids) if entry else set()
     draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
     transcripts.hear(draft)
-    transcripts.forget(draft, session_files.SESSION)
     _read_views(draft)
-    for kind in kinds.KINDS:
-        if (
-            kind is not session_files.SESSION and kind.forgetting in FORGETTERS
-        ):  # that one was the first
-            FORGETTERS[kind.forgetting](draft, kind)
+    # transcripts first: an episode is told anew of what is left of one
+    for kind in sorted(kinds.KINDS, key=lambda one: one is not session_files.SESSION):
+        for path in kind.paths(entity) if kind.forgetting in FORGETTERS else ():
+            FORGETTERS[kind.forgetting](draft, kind, path)
     record_files.forget_workspace(draft)
     record_files.forget_body(draft)
     record_files.follow_moved(draft)
@@ -252,24 +247,20 @@ def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
 
 def _read_views(draft: ForgettingDraft) -> None:
     """Read every record but the transcripts, and find all that goes: one may rest on another."""
-    for kind in kinds.KINDS:
-        if kind is not session_files.SESSION:
-            draft.views[kind.name] = [
-                (path, kind.read(path, draft.zone)) for path in kind.paths(draft.entity)
-            ]
-    named = [
-        view
+    read = [
+        (kind, path, kind.read(path, draft.zone))
         for kind in kinds.KINDS
-        if kind.prefix
-        for _, views in draft.views.get(kind.name, ())
-        for view in views
+        if kind is not session_files.SESSION
+        for path in kind.paths(draft.entity)
     ]
+    draft.views = {path: views for _, path, views in read}
+    named = [view for kind, _, views in read if kind.prefix for view in views]
     while more := {view.id for view in named if draft.is_own(view)} - draft.gone:
         draft.gone |= more
 
 
 # how each way of forgetting is done; of `listed` nothing is changed, a name in it is shown
-FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind], None]] = {
+FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind, Path], None]] = {
     "lines": transcripts.forget,
     "beside": record_files.forget_files,
     "file": record_files.forget_files,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bumble.entity import changes, companions
@@ -31,23 +31,21 @@ from bumble.runtime import audiences, review_queue
 from bumble.text import markdown
 
 
-def forget_files(draft: ForgettingDraft, kind: Kind) -> None:
-    """Remove the files that are theirs alone; the others lose the id, their words and the name."""
-    for path, views in draft.views[kind.name]:
-        relative = draft.entity.relative(path)
-        for view in views:
-            if relative in draft.planned or view.document is None:
-                continue
-            goes = draft.is_own(view) or _is_named_for_them(draft, kind, view)
-            document = None if goes else without_words(draft, kind, view)
-            if document is None:
-                draft.add(changes.delete(relative, view.document.text, "forget it"), kind.plural)
-                continue
-            edit = base.plan_edit(relative, view.document, document, "forget a name")
-            draft.add(edit, f"{kind.plural} with the name")
-            told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
-            if edit is not None and re.search(r"[^\W\d_]", told):
-                _name_anew(draft, kind, relative, view.document, document)
+def forget_files(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
+    """Remove a file that is theirs alone; another loses the id, their words and the name."""
+    (view,), relative = draft.views[path], draft.entity.relative(path)
+    if relative in draft.planned or view.document is None:
+        return
+    goes = draft.is_own(view) or _is_named_for_them(draft, kind, view)
+    document = None if goes else without_words(draft, kind, view)
+    if document is None:
+        draft.add(changes.delete(relative, view.document.text, "forget it"), kind.plural)
+        return
+    edit = base.plan_edit(relative, view.document, document, "forget a name")
+    draft.add(edit, f"{kind.plural} with the name")
+    told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
+    if edit is not None and re.search(r"[^\W\d_]", told):
+        _name_anew(draft, kind, relative, view.document, document)
 
 
 WORKSPACE = "files of the workspace"
@@ -163,19 +161,18 @@ def without_id(
     return document
 
 
-def forget_parts(draft: ForgettingDraft, kind: Kind) -> None:
+def forget_parts(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
     """Take out of a file the parts that are theirs alone; all other bytes but the name's stay."""
-    for path, views in draft.views[kind.name]:
-        old = base.read_text(path)
-        pieces, end = list[str](), 0
-        for view in views:
-            start = old.index(view.source, end)
-            pieces += [old[end:start], "" if draft.is_own(view) else _strip_part(draft, view)]
-            end = start + len(view.source)
-        new = "".join((*pieces, old[end:]))
-        if new != old:
-            change = changes.write(draft.entity.relative(path), new, old, f"forget {kind.plural}")
-            draft.add(change, f"files of {kind.plural}")
+    old = base.read_text(path)
+    pieces, end = list[str](), 0
+    for view in draft.views[path]:
+        start = old.index(view.source, end)
+        pieces += [old[end:start], "" if draft.is_own(view) else _strip_part(draft, view)]
+        end = start + len(view.source)
+    new = "".join((*pieces, old[end:]))
+    if new != old:
+        change = changes.write(draft.entity.relative(path), new, old, f"forget {kind.plural}")
+        draft.add(change, f"files of {kind.plural}")
 
 
 def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
@@ -200,28 +197,25 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     return draft.replace_names("".join(lines[:head])) + body if body.strip() else ""
 
 
-def forget_portrait(draft: ForgettingDraft, kind: Kind) -> None:
-    """Remove their portrait, and what the notes in those of others hold of them alone."""
-    for path, views in draft.views[kind.name]:
-        relative = draft.entity.relative(path)
-        for view in views:
-            if view.document is None:
-                continue
-            if view.id == draft.person and draft.is_past(view.times.get("first_met")):
-                change = changes.delete(relative, view.document.text, "forget the portrait")
-                draft.add(change, "portrait")
-                continue
-            if view.id == draft.person:
-                continue  # they have been met anew
-            marks = relationships.PERSON.of(view.document, view.id).lines
-            document = (
-                without_words(draft, kind, view) or view.document
-                if marks is None
-                else _without_lines(draft, kind, view, view.document, marks)
-            )
-            document = _without_notes(draft, document, view.notes)
-            edit = base.plan_edit(relative, view.document, document, "forget notes")
-            draft.add(edit, "files with notes")
+def forget_portrait(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
+    """Remove their portrait, or what the notes in that of another hold of them alone."""
+    (view,), relative = draft.views[path], draft.entity.relative(path)
+    if view.document is None:
+        return
+    if view.id == draft.person:
+        if draft.is_past(view.times.get("first_met")):  # else they have been met anew
+            gone = changes.delete(relative, view.document.text, "forget the portrait")
+            draft.add(gone, "portrait")
+        return
+    marks = relationships.PERSON.of(view.document, view.id).lines
+    document = (
+        without_words(draft, kind, view) or view.document
+        if marks is None
+        else _without_lines(draft, kind, view, view.document, marks)
+    )
+    document = _without_notes(draft, document, view.notes)
+    edit = base.plan_edit(relative, view.document, document, "forget notes")
+    draft.add(edit, "files with notes")
 
 
 def _without_lines(
@@ -279,9 +273,9 @@ def _without_notes(
     return document if left == raw else base.with_values(document, {"pending": left or None})
 
 
-def forget_state(draft: ForgettingDraft, kind: Kind) -> None:
+def forget_state(draft: ForgettingDraft, _: Kind, path: Path) -> None:
     """Take out what waits of their talks, and what is proposed for review and tells of them."""
-    file = state.read(draft.entity.state)
+    file = state.read(path)
     remove: list[list[str]] = []
     remove += [[state.SECTION, name] for name in state.waiting(file) if name in draft.gone]
     distilled = file.get("distill", default={})

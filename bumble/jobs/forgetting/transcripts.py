@@ -84,25 +84,24 @@ def _lost_messages(draft: ForgettingDraft, session: sessions.Session) -> set[str
     return lost
 
 
-def forget(draft: ForgettingDraft, kind: Kind) -> None:
-    """Take their words out of every transcript, and remove what lies beside it and holds them."""
-    for path in kind.paths(draft.entity):
-        session = session_files.load(path)
-        alone = session.people == (draft.person,) and session.id in draft.gone
-        originals = _doomed_originals(draft, session, path.parent, alone=alone)
-        new = _redact(draft, session, originals, alone=alone)
-        if new != session.source:
-            data, old = new.encode(errors="surrogateescape"), disk.sha256(disk.read(path))
-            change = Change(draft.entity.relative(path), "forget what was said", data, old)
-            draft.add(change, kind.plural)
-            draft.counts["messages"] += sum(
-                message.id in draft.gone and not is_emptied(message) for message in session.messages
-            )
-        beside = [path.parent / "blobs" / name for name in originals]
-        if any(message.id in draft.gone for message in session.messages):
-            beside.append(path.parent / session_files.HANDOVER)
-        for file in filter(Path.is_file, beside):
-            draft.remove(file, "files beside conversations")
+def forget(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
+    """Take their words out of a transcript, and remove what lies beside it and holds them."""
+    session = session_files.load(path)
+    alone = session.people == (draft.person,) and session.id in draft.gone
+    originals = _doomed_originals(draft, session, path.parent, alone=alone)
+    new = _redact(draft, session, originals, alone=alone)
+    if new != session.source:
+        data, old = new.encode(errors="surrogateescape"), disk.sha256(disk.read(path))
+        change = Change(draft.entity.relative(path), "forget what was said", data, old)
+        draft.add(change, kind.plural)
+        draft.counts["messages"] += sum(
+            message.id in draft.gone and not is_emptied(message) for message in session.messages
+        )
+    beside = [path.parent / "blobs" / name for name in originals]
+    if any(message.id in draft.gone for message in session.messages):
+        beside.append(path.parent / session_files.HANDOVER)
+    for file in filter(Path.is_file, beside):
+        draft.remove(file, "files beside conversations")
 
 
 def _doomed_originals(
