@@ -403,7 +403,6 @@ REMEMBERED_DREAMS = 60  # that are not dreamt again, and whose pairs not while o
 MEMORY_TOKENS = 90  # of one memory in the prompt
 SALIENCE = 0.7  # of a dream's fragment in the noise
 TITLE_CHARS = 60
-BETWEEN = " · "  # the titles of two memories
 TIME_ALONE = "no embedding model is here, so only time decided which memories met"
 
 
@@ -597,7 +596,7 @@ def _night(
         pairs=chosen,
         dreamt=dreamt
         if dreamt.title and sources.bear(dreamt.title)
-        else replace(dreamt, title=BETWEEN.join(dict.fromkeys(filter(None, headings)))),
+        else replace(dreamt, title=" · ".join(dict.fromkeys(filter(None, headings)))),
         believable=bool(dreamt.thread) and sources.bear(dreamt.thread),
         provenance=base.Provenance(
             by=EVENT,

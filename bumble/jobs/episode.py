@@ -133,7 +133,6 @@ STRONG_MOOD = 0.5  # intensity from which a mood marks an episode that was not a
 REPEATED = 0.9  # of the words of a talk, in an earlier episode: nothing of it is new
 COMPARED = 20  # earlier episodes that novelty looks at
 QUERY_TOKENS = 300  # of what was said, to look for them with
-LINE_TOKENS = 15  # of an episode in a title
 EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 

@@ -33,7 +33,6 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, words
 
 BY = "distill"
-INFERENCE = "inference"
 TAG = "distillation"
 SAID, CORRECTED, INFERRED = 0.7, 0.9, 0.45  # confidence of a first mention
 FELT, EPISODE, PORTRAITS, FACTS = "felt", "episode", "portraits", "facts"  # parts of an answer
@@ -474,7 +473,7 @@ def _claim(
         confidence=INFERRED if sentence.inference else (CORRECTED if is_correction else SAID),
         evidence=shown.ids(shown.numbers(sentence.cites)),
         # how the entity came by it: told of it, or as one who looks on
-        origin=INFERENCE if sentence.inference else told,
+        origin="inference" if sentence.inference else told,
         provenance=origin,
         # a correction is the person's own word on it; else it is a model's reading of what was said
         by="user" if is_correction else "extracted",

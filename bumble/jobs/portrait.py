@@ -31,7 +31,6 @@ from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, 
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, stop_words, tokens, words
 
-HEADING = "#"
 _GAPS = patterns.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
 
 
@@ -112,7 +111,7 @@ def _traced(
 ) -> base.Provenance:
     """Say which of its sources a new line rests on; all of the pass, where none shows."""
     names = (person.id, *person.names)
-    parts = [] if line.startswith(HEADING) else words.sentences(line)
+    parts = [] if line.startswith("#") else words.sentences(line)
     texts = [source.text for source in sources]
     places = dict.fromkeys(place for part in parts for place in origins.nearest(part, texts, names))
     ids = tuple(dict.fromkeys(name for place in places for name in sources[place].ids))

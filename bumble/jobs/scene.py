@@ -30,7 +30,6 @@ from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, stop_words, tokens, words
 
-USER = "user"
 NEIGHBOURS = 20  # beliefs looked at for contradictions
 QUERY_TOKENS = 300  # of what was said, to look for what is known of it
 KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
@@ -90,7 +89,9 @@ class Scene(Struct, frozen=True, dict=True):
         """Whether a person said it, which a memory may rest on."""
         message = self.messages[number - 1]
         return (
-            message.role == USER and bool(message.text.strip()) and not is_untrusted(message.trust)
+            message.role == "user"
+            and bool(message.text.strip())
+            and not is_untrusted(message.trust)
         )
 
     def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:

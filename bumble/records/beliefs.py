@@ -42,9 +42,6 @@ def _marked(what: str) -> Callable[[Any, Any], Sequence[str]]:
     return said
 
 
-CONFIDENCE = ": confidence {0:.2f} -> {1:.2f}"
-
-
 class Belief(kind.Record, frozen=True, kw_only=True):
     """One claim."""
 
@@ -60,7 +57,8 @@ class Belief(kind.Record, frozen=True, kw_only=True):
     text: Annotated[str, fields.BODY]  # the claim, Markdown
     category: Annotated[str, fields.Key(read=fields.one_of(CATEGORIES, WORLD_FACT))]
     confidence: Annotated[
-        float, fields.Key(read=fields.unit(UNSAID), said=fields.told(CONFIDENCE))
+        float,
+        fields.Key(read=fields.unit(UNSAID), said=fields.told(": confidence {0:.2f} -> {1:.2f}")),
     ]  # in [0, 1), as of `reinforced`
     formed: Annotated[datetime, fields.EARLIER]
     # when it was last confirmed or weakened; `formed` until then

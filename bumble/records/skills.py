@@ -20,7 +20,6 @@ from bumble.files import disk
 from bumble.records import base, fields, kind
 from bumble.text import markdown, stop_words, words
 
-FOLDER_FILE = "SKILL.md"
 K1, B = 1.2, 0.75  # BM25's saturation and length normalisation, as its authors advise
 NAME_WEIGHT, DESCRIPTION_WEIGHT = (
     4,
@@ -50,7 +49,7 @@ SKILL = kind.RecordKind(
     singular="skill",
     plural="skills",
     key="skills",
-    patterns=("skills/*.md", f"skills/*/{FOLDER_FILE}"),
+    patterns=("skills/*.md", "skills/*/SKILL.md"),
     record=Skill,
     forgetting="file",
     text_keys=("name", "description"),

@@ -115,7 +115,6 @@ def _judge(
 
 
 HISTORY = str(changes.HISTORY)
-ARCHIVE = ".zip"
 
 
 def forget_earlier_versions(draft: ForgettingDraft) -> None:
@@ -137,7 +136,7 @@ def forget_earlier_versions(draft: ForgettingDraft) -> None:
         text = (disk.read_if_there(path) or b"").decode(errors="replace")
         holds = (
             original in changed
-            or path.suffix == ARCHIVE  # the folder before a migration: packed, and whole
+            or path.suffix == ".zip"  # the folder before a migration: packed, and whole
             or cut_off in {Path(changed_path).name for changed_path in changed}
             or draft.tells_of(text)
         )
