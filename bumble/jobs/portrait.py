@@ -350,13 +350,12 @@ def plan(
         trust=given.trust,
         audience=(person.id,),  # only its person may meet it in a prompt
     )
-    values: dict[str, Any] = {}
-    if update.good:
-        values = {
-            "pending": tuple(note for note in now.pending if note not in given.notes),
-            "last_reflection": at,
-            "reviewed_at_count": now.interaction_count if count is None else count,
-        }
+    worked_in: dict[str, Any] = {
+        "pending": tuple(note for note in now.pending if note not in given.notes),
+        "last_reflection": at,
+        "reviewed_at_count": now.interaction_count if count is None else count,
+    }
+    values = worked_in if update.good else {}
     if runtime.config.memory.relational.flush_to_disk and update.text != now.text:
         new = origin if update.good else replace(origin, model="")  # a quote is no model's
         marks = marked(person, update.text, new, given.lines)

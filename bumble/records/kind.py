@@ -347,12 +347,12 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Read a record from its document, and the stem of its file."""
         meta = document.meta
         record_id = base.id_of(stem) if self.prefix else stem.partition("/")[0]
-        values = dict(self.record.drawn(document, record_id))
-        for one in fields.declared(self.record):
-            if one.how is fields.BODY:
-                values.setdefault(one.name, document.body)
-            elif one.how.stored and one.name not in values:
-                values[one.name] = one.read(meta)
+        drawn = dict(self.record.drawn(document, record_id))
+        values = {
+            one.name: document.body if one.how is fields.BODY else one.read(meta)
+            for one in fields.declared(self.record)
+            if one.name not in drawn and (one.how.stored or one.how is fields.BODY)
+        } | drawn
         if called := self.record.ABOUT.called:
             values[called] = values[called] or record_id
         origin = base.provenance(meta)
