@@ -253,12 +253,11 @@ def _imprints(
     felt = [
         session.appraisals[message.id] for message in messages if message.id in session.appraisals
     ]
-    strongest: dict[str, episodes.Imprint] = {}
-    for moved in sorted(felt, key=lambda moved: moved.intensity):
-        if moved.emotion not in ("", config.NEUTRAL) and moved.intensity > 0:
-            strongest[moved.emotion] = episodes.Imprint(
-                moved.emotion, moved.intensity, moved.trigger
-            )
+    strongest = {
+        moved.emotion: episodes.Imprint(moved.emotion, moved.intensity, moved.trigger)
+        for moved in sorted(felt, key=lambda moved: moved.intensity)
+        if moved.emotion not in ("", config.NEUTRAL) and moved.intensity > 0
+    }
     by_strength = tuple(sorted(strongest.values(), key=lambda imprint: -imprint.intensity))
     return by_strength or _mood(messages[-1].at, tag)
 

@@ -392,15 +392,10 @@ def telling(
 
 def _fitting(paragraphs: Sequence[Sequence[ask.Sentence]], most: int) -> str:
     """Join as many sentences as fit."""
-    kept: list[list[ask.Sentence]] = []
-    for paragraph in paragraphs:
-        kept.append([])
-        for sentence in paragraph:
-            kept[-1].append(sentence)
-            if len(ask.joined_lines(kept, "\n\n")) > most:
-                kept[-1].pop()
-                return ask.joined_lines(list(filter(None, kept)), "\n\n")
-    return ask.joined_lines(kept, "\n\n")
+    ends = [(n, end) for n, part in enumerate(paragraphs) for end in range(1, len(part) + 1)]
+    cuts = ((*paragraphs[:n], paragraphs[n][:end]) for n, end in reversed(ends))
+    texts = (ask.joined_lines(cut, "\n\n") for cut in cuts)
+    return next((text for text in texts if len(text) <= most), "")
 
 
 # beliefs

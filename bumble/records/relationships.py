@@ -404,8 +404,10 @@ def plan_update(
     document = base.with_values(
         person.source, {key: None if value == "" else value for key, value in changed.items()}
     )
-    if scores is not None:
-        document = _with_scores(document, person.scores, scores)
+    for name, value in asdict(scores or person.scores).items():
+        if value != getattr(person.scores, name):
+            moved = round(min(max(value, 0.0), 1.0), 4)
+            document = document.with_meta("scores", name, value=moved)
     if pending is not None and pending != person.pending:
         document = _with_pending(document, person.pending, pending)
     if provenance is not None:
@@ -504,13 +506,6 @@ def _spoke(person: Relationship) -> dict[str, Any]:
     left = "".join(rows).strip()
     theirs = None if left else replace(person.provenance, audience=(person.id,))
     return {"pending": (*person.pending, *notes), "text": left, "lines": {}, "provenance": theirs}
-
-
-def _with_scores(document: markdown.Document, old: Scores, new: Scores) -> markdown.Document:
-    for name, value in asdict(new).items():
-        if value != getattr(old, name):
-            document = document.with_meta("scores", name, value=round(min(max(value, 0.0), 1.0), 4))
-    return document
 
 
 def _with_pending(

@@ -69,10 +69,7 @@ def _first_said(
     own: Sequence[Remark], of_others: Sequence[Remark], parts: Callable[[str], Iterable[Part]]
 ) -> Iterator[Part]:
     """Yield the parts of what a person said that nobody had said before them."""
-    first: dict[Part, datetime] = {}
-    for at, text in own:
-        for part in parts(text):
-            first.setdefault(part, at)
+    first = {part: at for at, text in reversed(own) for part in parts(text)}
     earlier = {
         part for at, text in of_others for part in parts(text) if part in first and at < first[part]
     }
