@@ -81,7 +81,6 @@ class ThoughtSeeds(Struct, frozen=True):
 
     audience: tuple[str, ...]
     pieces: tuple[ThoughtSeed, ...]
-    read: str = ""  # what the same request shows besides
 
 
 def choose(
@@ -114,15 +113,18 @@ def heard(
     seeds: ThoughtSeeds,
     thoughts: Sequence[str],
     problem: str = "",
+    *,
+    read: str = "",
 ) -> JobResult:
     """Keep the thoughts that name nobody and nothing of their own.
 
-    `problem` is why none came; then the next are asked for as long after as if some had.
+    `problem` is why none came; then the next are asked for as long after as if some had. `read` is
+    what the same request showed besides.
     """
     pieces = [piece.text for piece in seeds.pieces]
     known = relationships.PERSON.readable(runtime.entity.relationships)
     names = [name for one in known if one.id in seeds.audience for name in one.names]
-    grounds = ClaimSources(known=(*pieces, seeds.read), names=(runtime.identity.name, *names))
+    grounds = ClaimSources(known=(*pieces, read), names=(runtime.identity.name, *names))
     salience = LEAST_SALIENCE + FELT_SALIENCE * soma.intensity
     new = tuple(
         noise.fragment(text, noise.THOUGHT, salience, at, seeds.audience)
@@ -317,7 +319,7 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     ]
     if job.thinks:
         thoughts = [str(text) for text in answer["thoughts"]]
-        results.append(heard(runtime, job, soma, at, replace(seeds, read=mentions), thoughts))
+        results.append(heard(runtime, job, soma, at, seeds, thoughts, read=mentions))
     return results[0] if len(results) == 1 else _together(runtime, results)
 
 

@@ -248,16 +248,6 @@ def unit(meta: Mapping[str, Any], name: str, default: float = _REQUIRED) -> floa
     return value
 
 
-def choice(
-    meta: Mapping[str, Any], name: str, names: Sequence[str], default: str = _REQUIRED
-) -> str:
-    """Return a text of a record that must be one of some names."""
-    value = field(meta, name, str, default)
-    if value not in names:
-        raise ValueError(f"`{name}` should be one of {', '.join(names)}, not `{value}`")
-    return value
-
-
 def texts(meta: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return a list of texts of a record; missing is empty, a single text is a list of one."""
     value = meta.get(name)

@@ -28,7 +28,7 @@ def _origin(meta: Mapping[str, Any], key: str) -> str:
 
 
 def _is_archived(meta: Mapping[str, Any], key: str) -> bool:
-    return base.choice(meta, key, ("active", "archived"), "active") == "archived"
+    return fields.one_of(("active", "archived"), "active")(meta, key) == "archived"
 
 
 def _marked(what: str) -> Callable[[Any, Any], Sequence[str]]:

@@ -102,7 +102,7 @@ def nested(rules: Mapping[str, Rule], otherwise: Rule = plain) -> Rule:
     return rule
 
 
-def by_time(base: Any, current: Any, incoming: Any, *, choose: Callable[..., Any]) -> Any:
+def _by_time(base: Any, current: Any, incoming: Any, *, choose: Callable[..., Any]) -> Any:
     """Take the time that is chosen of two, the later or the earlier one."""
     if _is_none(current) or _is_none(incoming):
         return incoming if _is_none(current) else current
@@ -114,7 +114,7 @@ def by_time(base: Any, current: Any, incoming: Any, *, choose: Callable[..., Any
     return current if choose(at) == at[0] else incoming
 
 
-later, earlier = partial(by_time, choose=max), partial(by_time, choose=min)
+later, earlier = partial(_by_time, choose=max), partial(_by_time, choose=min)
 
 
 def greater(base: Any, current: Any, incoming: Any) -> Any:
@@ -332,7 +332,14 @@ def unit(default: float | None = None) -> Callable[[Meta, str], float]:
 
 def one_of(names: Sequence[str], *default: str) -> Callable[[Meta, str], str]:
     """Read one of some names; without a default it must be there."""
-    return lambda meta, key: base.choice(meta, key, names, *default)
+
+    def read(meta: Meta, key: str) -> str:
+        value = base.field(meta, key, str, *default)
+        if value not in names:
+            raise ValueError(f"`{key}` should be one of {', '.join(names)}, not `{value}`")
+        return value
+
+    return read
 
 
 @cache
