@@ -271,9 +271,8 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
         AnswerInvalidError: If it can't be used.
     """
     before = narrative.uncited(job.before.text) if job.before else ""
-    most = MOST_WORDS
-    answer_tokens = max(LEAST_TOKENS, min(most * TOKENS_PER_WORD, runtime.window_tokens // 3))
-    words = min(most, answer_tokens // TOKENS_PER_WORD)
+    answer_tokens = max(LEAST_TOKENS, min(MOST_WORDS * TOKENS_PER_WORD, runtime.window_tokens // 3))
+    words = min(MOST_WORDS, answer_tokens // TOKENS_PER_WORD)
     slots = story_slots(runtime, job.sources, before, runtime.window_tokens - answer_tokens, words)
     labels = job.sources.labels
     asked = partial(ask, runtime, "narrate", max_tokens=answer_tokens, temperature=TEMPERATURE)
@@ -291,7 +290,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
             parts, answer = parts | better, {**answer, **{name: again[name] for name in better}}
             refused = [one for one in refused if one.part not in better]
             refused += [one for one in refused_again if one.part in better]
-    _shorten(parts, most)
+    _shorten(parts)
     parts = {name: parts[name] for name in PARTS if any(parts[name])}
     if not parts:
         why = "; ".join(one.why for one in refused) or "it is empty"
@@ -300,7 +299,9 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
         name: [labels[label] for label in dict.fromkeys(answer[name]["uses"])] for name in parts
     }
     text = _rendered(parts, used)
-    _guard(runtime, job.before, text)
+    if (kept := len(narrative.uncited(text))) < len(before) * MIN_KEPT:
+        left = f"only {kept / len(before):.0%} of the story's length would be left"
+        raise _unusable(runtime, left)
     cited = tuple(dict.fromkeys(one.id for listed in used.values() for one in listed))
     everything = tuple(episode.id for episode in job.sources.episodes)
     return StoryDraft(text, cited or everything, len(refused))
@@ -348,13 +349,13 @@ def _plain(text: str) -> str:
     return re.sub(r"[ \t]*[(\[]e\d+(?:\s*,\s*e\d+)*[)\]]", "", "\n".join(rows)).strip()
 
 
-def _shorten(parts: Parts, most: int) -> None:
+def _shorten(parts: Parts) -> None:
     """Take sentences off the end of the longest part until the story is no longer too long."""
 
     def words(name: str) -> int:
         return sum(len(sentence.split()) for paragraph in parts[name] for sentence in paragraph)
 
-    while sum(map(words, parts)) > most:
+    while sum(map(words, parts)) > MOST_WORDS:
         longest = max(parts, key=words)
         while parts[longest] and not parts[longest][-1]:
             parts[longest].pop()
@@ -372,15 +373,6 @@ def _rendered(parts: Parts, used: Mapping[str, Sequence[Episode]]) -> str:
         linked |= {one.id for one in new}
         blocks.append(f"{markdown.contained(prose)}{narrative.cited(new)}")
     return "\n\n".join(blocks)
-
-
-def _guard(runtime: Runtime, before: narrative.Narrative | None, text: str) -> None:
-    """Refuse a telling that loses most of the story before it."""
-    if before is None:
-        return
-    old, new = len(narrative.uncited(before.text)), len(narrative.uncited(text))
-    if new < old * MIN_KEPT:
-        raise _unusable(runtime, f"only {new / old:.0%} of the story's length would be left")
 
 
 def _unusable(runtime: Runtime, problem: str) -> AnswerInvalidError:
