@@ -534,24 +534,6 @@ def _dreamt(
 ) -> Dreamt | None:
     """Ask for a dream; None if nothing of the answer is one."""
     config = runtime.config.soma.dreams
-    slots = _slots(runtime, job, pool, chosen, asked)
-    question = request(
-        runtime, "dream", slots, max_tokens=config.max_tokens, temperature=config.temperature
-    )
-    with suppress(AnswerInvalidError):
-        question = replace(question, seed=seed % 2**31)
-        dreamt = read_dream(structured.answer(runtime.model, question, schema()))
-        return dreamt if dreamt.fragments or dreamt.thread else None
-    return None
-
-
-def _slots(
-    runtime: Runtime,
-    job: DreamJob,
-    pool: DreamPool,
-    chosen: Sequence[Pair],
-    asked: questions.OpenQuestion | None,
-) -> dict[str, str]:
     met = [
         (f"{number}{letter}", pool.episodes[episode_id])
         for number, pair in enumerate(chosen, 1)
@@ -565,11 +547,19 @@ def _slots(
     if asked is not None:
         text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
         lines.append(f"{len(chosen) + 1}. (what I could not remember) {text}")
-    return {
+    slots = {
         "name": runtime.identity.name,
         "body": ebb.dream_lines(body_state.read(runtime, job.at)),
         "memories": prompts.tagged("memories", "\n".join(lines)),
     }
+    question = request(
+        runtime, "dream", slots, max_tokens=config.max_tokens, temperature=config.temperature
+    )
+    with suppress(AnswerInvalidError):
+        question = replace(question, seed=seed % 2**31)
+        dreamt = read_dream(structured.answer(runtime.model, question, schema()))
+        return dreamt if dreamt.fragments or dreamt.thread else None
+    return None
 
 
 def _night(
