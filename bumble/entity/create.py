@@ -21,7 +21,6 @@ from bumble.text import yaml_edit
 
 # Files that would change how this package itself is treated if they kept their names here.
 RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
-ARCHETYPES = Path(__file__).with_name("archetypes.yaml")
 
 
 class NewEntity(Struct, frozen=True):
@@ -36,7 +35,7 @@ class NewEntity(Struct, frozen=True):
 @cache
 def archetypes() -> Mapping[str, Mapping[str, str]]:
     """Return the starting points: name to {monologue, voice}, with `$name` still in them."""
-    return yaml_edit.parse_mapping(ARCHETYPES.read_text(encoding="utf-8"))
+    return yaml_edit.parse_mapping(Path(__file__).with_name("archetypes.yaml").read_text("utf-8"))
 
 
 def template_folder() -> Path:

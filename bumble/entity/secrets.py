@@ -6,8 +6,6 @@ found; an id of bumble's own is none, nor is an account number (IBAN), which eve
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -26,7 +24,7 @@ _TO = r"(?:for|to|of|on|für|zu|zum|zur|vom|von|pour|de|du|del|della|di|da|do|pa
 _OF = rf"(?:[ ]+{_TO}[ ]+\S+(?:[ ]+\S+)?)?"  # "for the bank"
 _BE = r"(?:is|was|are|ist|war|lautet|é|è|es|est|era|c'est|jest|är|er|to|это|=|:)"
 _IS = rf"[\"'`]?{_OF}\s*{_BE}\s*:?\s*[\"'“„«`]?"
-_PATTERNS = (
+_PATTERNS: tuple[tuple[str, str], ...] = (
     ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END|\Z)"),
     ("an API key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b"),
     ("an access token", r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})"),
@@ -51,6 +49,7 @@ _PATTERNS = (
     ("a card's code", rf"(?i)\b(?:cvv2?|cvc2?)\b\s*(?:{_BE})?\s*\d{{3,4}}\b"),
     ("a login in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@"),
 )
+_SECRETS = [(what, patterns.compile(pattern)) for what, pattern in _PATTERNS]
 _CARD = patterns.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _OWN_ID = patterns.compile(r"[a-z]+_[0-9A-Z]{26}")
 _LONG = patterns.compile(r"(?<![\w/.-])[A-Za-z0-9_-]{28,}(?![\w/.-])")
@@ -92,13 +91,8 @@ def _places(text: str) -> Iterator[tuple[str, int, int]]:
             yield what, start, end
 
 
-@functools.cache  # with the first text that is looked at: most commands look at none
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((what, re.compile(pattern)) for what, pattern in _PATTERNS)
-
-
 def _all(text: str) -> Iterator[tuple[str, int, int]]:
-    for what, pattern in _patterns():
+    for what, pattern in _SECRETS:
         for match in pattern.finditer(text):
             yield what, match.start(), match.end()
     for match in _CARD.finditer(text):

@@ -330,16 +330,18 @@ def unpushed(place: git.Git, target: Upstream) -> int:
     return int(place.call("rev-list", "--count", f"{target.tracking}..HEAD").text or 0)
 
 
-def push(root: Path, place: git.Git, target: Upstream) -> None:
-    """Push the branch to where it follows; hooks do not run.
+def push(
+    root: Path,
+    place: git.Git,
+    remote: str,
+    branch: str,
+    advice: str = "It was merged here; push again.",
+) -> None:
+    """Push the branch to one of a remote, `refs/heads/main` say; hooks do not run.
 
     Raises:
         SyncError: If that fails.
     """
-    _push(root, place, target.remote, target.branch, "It was merged here; push again.")
-
-
-def _push(root: Path, place: git.Git, remote: str, branch: str, advice: str) -> None:
     with git_operations.noted(root, git_operations.Operation("push")):
         options = ("--no-verify", "--no-signed", "--no-follow-tags")
         result = place.reach("push", *options, remote, f"HEAD:{branch}")
@@ -485,7 +487,7 @@ def push_first(root: Path, place: git.Git, branch: str) -> None:
     Raises:
         SyncError: If that fails.
     """
-    advice = "Nothing was uploaded; say it again once it can be."
-    _push(root, place, REMOTE, f"refs/heads/{branch}", advice)
+    ref = f"refs/heads/{branch}"
+    push(root, place, REMOTE, ref, "Nothing was uploaded; say it again once it can be.")
     place.call("config", f"branch.{branch}.remote", REMOTE)
-    place.call("config", f"branch.{branch}.merge", f"refs/heads/{branch}")
+    place.call("config", f"branch.{branch}.merge", ref)

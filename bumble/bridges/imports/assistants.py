@@ -34,8 +34,6 @@ def _beside(key: str, data: Mapping[str, Any]) -> Iterator[ledger.Item]:
 def _conversation(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     head = foreign.mapping(data, "conversation")
     talk_id = foreign.first(head, "id", "conversation_id")
-    if not talk_id:
-        raise ValueError("a conversation without an id")
     said = (_said(one, number) for number, one in enumerate(foreign.listed(data, "responses")))
     yield from ledger.talk(
         talk_id, foreign.text(head, "title"), foreign.moment(head, "create_time"), said

@@ -55,8 +55,6 @@ def _memories(names: Mapping[str, str]) -> tuple[foreign.Files, ...]:
 
 def _conversation(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     talk_id = foreign.text(data, "uuid")
-    if not talk_id:
-        raise ValueError("a conversation without an id")
     name = foreign.text(data, "name")
     if foreign.text(data, "summary").strip():
         yield ledger.LeftOut(name or talk_id, "summaries that Claude made of conversations")

@@ -100,8 +100,7 @@ def mappings(value: object, *path: str) -> list[Mapping[str, Any]]:
 
 def texts(value: object, *path: str) -> list[str]:
     """Return the texts of a list; of a single text, that."""
-    found = at(value, *path)
-    return [text(item) for item in ([found] if isinstance(found, str) else listed(found))]
+    return [text(item) for item in several(value, *path)]
 
 
 def several(value: object, *path: str) -> list[Any]:

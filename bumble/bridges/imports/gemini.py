@@ -126,7 +126,7 @@ def _entry(
         ledger.ImportedMessage(ledger.head(key, at, "", own=True), [*prompt, *asked]),
         ledger.ImportedMessage(ledger.head(f"{key} answer", at, GEMINI_NAME, own=False), answers),
     )
-    for item in ledger.talk("", "", at, said):
+    for item in ledger.talk(key, "", at, said):
         yield replace(item, what=title[:60]) if isinstance(item, ledger.LeftOut) else item
 
 

@@ -204,7 +204,13 @@ def fenced(text: str, language: str = "") -> str:
 def talk(
     talk_id: str, title: str, begun: datetime | None, said: Iterable[ImportedMessage]
 ) -> Iterator[Item]:
-    """Turn messages into a talk, and count what of them is left out."""
+    """Turn messages into a talk, and count what of them is left out.
+
+    Raises:
+        ValueError: If it has no id.
+    """
+    if not talk_id:
+        raise ValueError("a conversation without an id")
     turns: list[ImportedTurn] = []
     left: Counter[str] = Counter()
     for message in said:

@@ -112,7 +112,7 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     problems = _examine(opened).problems
     pushed = push and not problems
     if pushed:
-        remote.push(root, place, target)
+        remote.push(root, place, target.remote, target.branch)
     own = 0 if pushed else remote.unpushed(place, target)
     _tell(opened, merging, gone, changed, rules_waiting, problems, own=own, pushed=pushed)
     if problems:
