@@ -21,8 +21,6 @@ from bumble.text import schema, yaml_edit
 from bumble.text.printable import HALF
 
 CONSTANT = "nobody needed two values of it"
-UNBUILT = "no code reads it any more"
-WHOLE = "portraits are written whole, with their scores"
 REASONS: Mapping[schema.Keys, str] = {
     tuple(name.split(".")): reason
     for reason, names in {
@@ -54,14 +52,14 @@ REASONS: Mapping[schema.Keys, str] = {
             soma.hormones.per_point soma.noise.capacity soma.noise.dream_protected_hours
             soma.noise.duplicate_jaccard tools.cache tools.output_max_tokens
         """,
-        UNBUILT: """
+        "no code reads it any more": """
             evolution.max_step memory.anchors.max_count memory.distillation.max_delta
             memory.memory_decay_scale memory.relational.pending_max memory.working
             recall.deep.max_calls recall.deep.max_cost_usd recall.deep.max_reads
             recall.deep.timeout_seconds recall.lexical_previous_turns recall.petri
             recall.recency_weight recall.vector_previous_turns soma.hormones.anchor_blend
         """,
-        WHOLE: """
+        "portraits are written whole, with their scores": """
             memory.relational.amendment_max_lines memory.relational.amendment_max_share
             memory.relational.score_temperature
         """,

@@ -64,8 +64,11 @@ def merge_alone(path: str, base: str, current: str, incoming: str) -> merge_text
 
 
 def is_paired(path: str) -> bool:
-    """Whether two sides of a record are merged together with what its companion says of each."""
-    return _merger_for(path) in map(SPECIAL.get, PAIRED)
+    """Whether two sides of a record are merged together with what its companion says of each.
+
+    That is, of a text by rules that look at fields beside it.
+    """
+    return _merger_for(path) in map(SPECIAL.get, ("narrative", "topic", "person"))
 
 
 def _merger_for(path: str) -> Merge:
@@ -312,4 +315,3 @@ SPECIAL: Mapping[str, Merge] = {  # of kinds whose files are more than their val
     "person": _merge_person,
     "episode": _merge_episode,
 }
-PAIRED = ("narrative", "topic", "person")  # of a text by rules that look at fields beside it

@@ -158,7 +158,6 @@ def _entries(root: Path, tree: str) -> Iterator[_Entry]:
 
 
 MOST_PLAIN_BYTES = 4_000_000  # of a file that no kind of record reads
-NOT_MEMORY = "workspace"
 BEGINNINGS = ("first_met", "formed", "at")  # times of a record, that of its beginning first
 
 
@@ -194,7 +193,7 @@ def listing_by_times(entity: Entity) -> str:
 
 def _plain_files(root: Path) -> Iterator[Path]:
     """Yield the files of a folder that are its own; no link is followed."""
-    for inner in disk.walked(root, lambda inner: is_used(inner) and inner.parts[0] != NOT_MEMORY):
+    for inner in disk.walked(root, lambda inner: is_used(inner) and inner.parts[0] != "workspace"):
         path = root / inner
         if path.is_file() and not path.is_symlink():
             yield path

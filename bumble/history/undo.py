@@ -30,7 +30,6 @@ NOTED_IN = {
     "automation": automations.AUTOMATION.folder,
 }  # that it was done
 NEVER_LAST = ("", "chat", "handover", "new", "person forget", UNDO)  # what `--last` passes over
-ARCHIVED = "import"  # makes conversations that were had elsewhere
 SETTLED = Waiting()
 
 
@@ -108,7 +107,7 @@ def _check_kind(commit: log.Commit) -> None:
 def _is_said(commit: log.Commit, path: str) -> bool:
     """Whether a file that a commit touched holds what was said to this entity."""
     is_of_talk = path.startswith(f"{sessions.FOLDER}/") and not path.endswith(HANDOVER)
-    return is_of_talk and commit.cycle != ARCHIVED
+    return is_of_talk and commit.cycle != "import"  # which brings what was had elsewhere
 
 
 def _adds_messages(version: Version) -> bool:

@@ -120,10 +120,6 @@ def _is_own(library: Library, item: LibraryRecord) -> bool:
 
 # their file holds others too
 SHARED = [*(kind.name for kind in kinds.KINDS if kind.forgetting == "parts"), "note", MESSAGE]
-IN_TRANSCRIPTS = (
-    session_files.SESSION.name,
-    *session_files.SESSION.inner_prefixes,
-)  # transcripts only grow
 
 
 class SourceNode(Struct, frozen=True):
@@ -190,7 +186,11 @@ def explain(library: Library, item: LibraryRecord) -> SourceNode:
         inside = [below for below in whole.walk() if below.resolved and not below.again]
         messages = [below.item for below in inside if below.item.kind == "message"]
         node = _leading_to(whole, sayers(library, node.item.sentence, messages)) or node
-    if item.kind in IN_TRANSCRIPTS and not item.imported:
+    in_transcripts = (
+        session_files.SESSION.name,
+        *session_files.SESSION.inner_prefixes,
+    )  # which only grow
+    if item.kind in in_transcripts and not item.imported:
         return node
     written = _written(library, item)
     changed = None if item.kind in SHARED else _commit(root, _files(item))

@@ -29,7 +29,6 @@ ONLY_V3 = (
     *("nickname", "assets", "creator_notes_multilingual", "source"),
     *("group_only_greetings", "creation_date", "modification_date"),
 )
-ENTRY_ONLY_V3 = ("use_regex",)
 
 
 def data(
@@ -144,7 +143,7 @@ def _version_2(fields: Mapping[str, Any]) -> dict[str, Any]:
     book = foreign.mapping(fields, "character_book")
     entries = [
         {
-            **{key: value for key, value in entry.items() if key not in ENTRY_ONLY_V3},
+            **{key: value for key, value in entry.items() if key != "use_regex"},
             "content": card.without_decorators(foreign.text(entry, "content")),
         }
         for entry in foreign.mappings(book, "entries")

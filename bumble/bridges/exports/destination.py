@@ -18,7 +18,6 @@ from bumble.files import disk
 
 MARK = ".bumble-export.json"  # lists the files of an export
 HASHES = "sha256"  # and of each what was written into it, so that an import knows it again
-READERS_OWN = (".obsidian",)  # what a program that shows a folder keeps in it
 
 
 def check(dest: Path, root: Path, *, force: bool) -> None:
@@ -108,7 +107,7 @@ def _pour(new: Path, dest: Path) -> None:
 def _is_exports(inner: PurePosixPath) -> bool:
     """Whether something should be an export's: no reader's own, and nothing that a kill left."""
     is_left = inner.name.startswith(".") and inner.name.endswith(disk.TEMPORARY_SUFFIX)
-    return not is_left and str(inner) not in READERS_OWN
+    return not is_left and str(inner) != ".obsidian"
 
 
 def _mark(names: Iterable[str], written: Mapping[str, bytes]) -> bytes:

@@ -193,7 +193,6 @@ def headed(page: Page, mark: str, text: str) -> str:
     return text if is_told(page) else f"{mark} {page.title}\n\n{text}".strip()
 
 
-HOME = "Home"
 _PLAIN = patterns.compile(r"[\w-]+")  # names that mean nothing in a link
 _LOADS = patterns.compile(r"!(?=\[)|<(?=[A-Za-z/!?])|%%|\[(?=\[)|\](?=\])")
 _NO_LINK = str.maketrans({"|": "-", "[": "(", "]": ")", "#": " ", "^": " ", "\\": " "})
@@ -207,7 +206,7 @@ def copy(pages: Pages, name: str) -> dict[str, str]:
         name: What the entity is called.
     """
     texts = {f"{page.path}.md": _copied(page, pages) for page in pages.pages}
-    texts[f"{HOME}.md"] = _home(pages, name)
+    texts["Home.md"] = _home(pages, name)
     return texts
 
 

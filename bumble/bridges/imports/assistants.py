@@ -14,7 +14,6 @@ from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line, shorten
 
-GROK_NAME = "Grok"
 LEFT = {  # what else stands in an answer
     **dict.fromkeys(("thinking_trace", "agent_thinking_traces", "steps"), ledger.THOUGHTS),
     **dict.fromkeys(
@@ -45,7 +44,7 @@ def _said(item: object, number: int) -> ledger.ImportedMessage:
     head = ledger.head(
         foreign.first(response, "_id", "id") or str(number),
         foreign.moment(response, "create_time"),
-        GROK_NAME,
+        "Grok",
         foreign.text(response, "model"),
         own=foreign.text(response, "sender").casefold() in ("human", "user"),
     )
@@ -78,7 +77,6 @@ GROK = foreign.Files(
 )
 
 
-DEEPSEEK_NAME = "DeepSeek"
 ASKED, ANSWERED = "REQUEST", ("RESPONSE", "TEMPLATE_RESPONSE", "ANSWER")  # kinds of fragments
 SEARCHED = ("SEARCH", "READ_LINK", "TOOL")  # kinds that begin so hold what tools found
 
@@ -107,7 +105,7 @@ def _of_branches(nodes: Mapping[str, Any]) -> Iterator[ledger.ImportedMessage]:
         own = any(foreign.at(one, "type") == ASKED for one in fragments)
         named = (ledger.mark("file", foreign.first(one, "file_name", "name")) for one in files)
         model = foreign.text(data, "model")
-        head = ledger.head(node_id, times[node_id], DEEPSEEK_NAME, model, own=own)
+        head = ledger.head(node_id, times[node_id], "DeepSeek", model, own=own)
         odd = foreign.at(nodes[node_id], "message") if not data else None
         blocks = [*map(_fragment, fragments), *named, *[ledger.unknown("")] * bool(odd)]
         return ledger.ImportedMessage(head, blocks)
@@ -131,7 +129,6 @@ DEEPSEEK = foreign.Files(
     {"": _deepseek},
 )
 
-MISTRAL_NAME = "Le Chat"
 MAX_TITLE_CHARS = 60
 
 
@@ -161,7 +158,7 @@ def _of_le_chat(data: Mapping[str, Any]) -> ledger.ImportedMessage:
         ),
     ]
     own, turn_id = foreign.text(data, "role") == "user", foreign.text(data, "id")
-    head = ledger.head(turn_id, foreign.moment(data, "createdAt"), MISTRAL_NAME, own=own)
+    head = ledger.head(turn_id, foreign.moment(data, "createdAt"), "Le Chat", own=own)
     return ledger.ImportedMessage(head, blocks)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from bumble import patterns
 from bumble.bridges.imports import foreign, ledger
 
-ASSISTANT = "ChatGPT"
 REMEMBERED = "bio"  # whom the assistant tells what it wants to remember
 CANVAS = "canmore."  # tools that write a document beside the talk
 CODE = ("python", "container", "code_interpreter")  # tools that run code, or what begins so
@@ -76,7 +75,7 @@ def _said(
             foreign.text(data, "metadata", "model_slug"),
         )
         own = foreign.text(data, "author", "role") == "user"
-        head = ledger.head(turn_id, times[node_id], ASSISTANT, slug or model, own=own)
+        head = ledger.head(turn_id, times[node_id], "ChatGPT", slug or model, own=own)
         way = (foreign.at(nodes[one], "message") for one in ledger.branch(parents, node_id))
         is_canvas = foreign.text(data, "recipient").startswith(CANVAS)
         return ledger.ImportedMessage(head, _blocks(data, _document(way) if is_canvas else ""))

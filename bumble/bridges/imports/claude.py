@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from bumble.bridges.imports import foreign, ledger
 from bumble.bridges.imports.source import ImportSource
 
-ASSISTANT = "Claude"
 ROOT = "00000000-0000-4000-8000-000000000000"  # the parent of a first message
 FILE_LISTS = ("attachments", "files", "files_v2", "sync_sources")  # of a message
 REMEMBERED = ("conversations_memory", "project_memories", "account_uuid")
@@ -96,7 +95,7 @@ def _said(data: Mapping[str, Any]) -> Iterator[ledger.ImportedMessage]:
     def message(number: str) -> ledger.ImportedMessage:
         one = messages[int(number)]
         at, own = foreign.moment(one, "created_at"), one.get("sender") == "human"
-        head = ledger.head(foreign.text(one, "uuid"), at, ASSISTANT, own=own)
+        head = ledger.head(foreign.text(one, "uuid"), at, "Claude", own=own)
         return ledger.ImportedMessage(head, [*_content(one, code), *_files(one)])
 
     leaf = numbers.get(foreign.text(data, "current_leaf_message_uuid"), f"{len(messages) - 1}")

@@ -43,7 +43,6 @@ _NEXT = patterns.compile(
 )
 
 ReadItem = Callable[[Mapping[str, Any]], Iterable[Item]]  # raises ValueError if it is none
-ReadFile = Callable[[str, Sequence[Mapping[str, Any]]], Iterable[Item]]  # likewise, of a name
 
 
 def at(value: object, *path: str) -> Any:
@@ -148,7 +147,8 @@ class Files(Struct, frozen=True):
     # by the key of a list; empty: the list that a file is
     readers: Mapping[str, ReadItem] = {}
     never: frozenset[str] = frozenset()  # keys of other programs, which have some of these too
-    whole: ReadFile | None = None  # of files that hold one talk each: reads all items at once
+    # of files that hold one talk each: reads all items at once, of a name
+    whole: Callable[[str, Sequence[Mapping[str, Any]]], Iterable[Item]] | None = None
 
     def shown(self, source: ImportSource) -> list[str]:
         """Return the files that show by their keys."""

@@ -60,7 +60,6 @@ FORMATS = (
     Format("claude-code", "Claude Code", agents.fits_claude_code, agents.read_claude_code),
 )
 NAMES = tuple(form.name for form in FORMATS)
-JSON_ENDINGS = (".json", ".af")
 
 
 def named(name: str) -> Format:
@@ -112,7 +111,7 @@ def _refuse_broken(source: ImportSource) -> None:
         ImportInvalidError: If it does.
     """
     [name, *others] = source.names
-    if others or not name.casefold().endswith(JSON_ENDINGS):
+    if others or not name.casefold().endswith((".json", ".af")):
         return
     loaded = foreign.load(source, name)
     if isinstance(loaded, LeftOut):
