@@ -250,17 +250,12 @@ def _end_merge(root: Path, place: git.Git, merge: Operation) -> list[str] | None
             top.call("merge", "--quit")
         return None
     between = ("--name-only", "--no-renames", "-z", merge.head)
-    touched = {
-        *_rows(top.call("diff-tree", "-r", *between, merge.incoming).text),
-        *_rows(top.call("diff-index", "--cached", *between).text),
-    }
-    kept, left = _keep_edits(root, top, merge, touched - set(merge.edited))
-    _put_back(top, merge, touched - set(merge.edited) - left)
+    brought = top.call("diff-tree", "-r", *between, merge.incoming).text.split("\0")
+    staged = top.call("diff-index", "--cached", *between).text.split("\0")
+    touched = {*brought, *staged} - {"", *merge.edited}
+    kept, left = _keep_edits(root, top, merge, touched)
+    _put_back(top, merge, touched - left)
     return kept
-
-
-def _rows(text: str) -> list[str]:
-    return [row for row in text.split("\0") if row]
 
 
 def _keep_edits(

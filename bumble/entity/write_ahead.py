@@ -74,10 +74,6 @@ class Leftovers(Struct, frozen=True):
     tracked: tuple[Path, ...] = ()  # git brought them: they are never taken
 
 
-def _new_folder(root: Path) -> Path:
-    return root / FOLDER / secrets.token_hex(8)
-
-
 def target(root: Path, path: str) -> Path:
     """Return where a change set writes a path, links followed.
 
@@ -146,13 +142,13 @@ def carry_out(root: Path, title: str, planned: Sequence[tuple[IntentStep, bytes 
         FolderUnwritableError: If the system refuses a write; nothing has changed then.
         ChangeUnfinishedError: If it refuses after some files are in place.
     """
-    folder = _new_folder(root)
+    folder = root / FOLDER / secrets.token_hex(8)
     _finish(root, folder, _stage(root, folder, title, planned))
 
 
 def replace_one(root: Path, step: IntentStep, new: bytes | None) -> None:
     """Write a set of one file; the empty folder tells the next process if this one is killed."""
-    path, folder = target(root, step.path), _new_folder(root)
+    path, folder = target(root, step.path), root / FOLDER / secrets.token_hex(8)
     with disk.translate_os_errors(path):
         disk.make_folder(folder)
     try:

@@ -201,7 +201,8 @@ def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
             three[0] = first if markdown.lines(three[2])[0] == first else ""
         merged = merge_lines(*three)
         clean = clean and merged.clean
-        text = _on_a_new_line(text, markdown.newline_of(text)) + merged.text
+        is_open = text != "" and not text.endswith(("\n", "\r"))
+        text += markdown.newline_of(text) * is_open + merged.text
     end = {_end(side) for side in sides[1:]}
     return (text.rstrip("\r\n") + end.pop() if len(end) == 1 else text), clean
 
@@ -209,10 +210,6 @@ def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
 def _spaced(part: str) -> str:
     """End a part with a blank line: the last of a file has none, and that is no change."""
     return part.rstrip("\r\n") + "\n\n" if part else part
-
-
-def _on_a_new_line(text: str, newline: str) -> str:
-    return text if not text or text.endswith(("\n", "\r")) else text + newline
 
 
 def _end(side: SplitFile) -> str:

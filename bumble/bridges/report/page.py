@@ -181,7 +181,9 @@ class Day(Struct, frozen=True):
 
 def render(report: LifeReport) -> str:
     """Return the page."""
-    style, script = (_own("page.css"), _own("page.js"))
+    # the page's own; nothing of anybody's memories is in them
+    files = (FOLDER / "page.css", FOLDER / "page.js")
+    style, script = (Markup(file.read_text("utf-8")) for file in files)  # noqa: S704
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER, encoding="utf-8"),
         autoescape=True,
@@ -290,11 +292,6 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
     for mark, group in groupby(parts, key=lambda part: part[0]):
         if whole := "\n".join(line for _, line in group).strip():
             yield mark, whole
-
-
-def _own(name: str) -> Markup:
-    """Return a file of the page's own as it stands; nothing of anybody's memories is in it."""
-    return Markup((FOLDER / name).read_text("utf-8"))  # noqa: S704
 
 
 def policy(style: str, script: str) -> str:
