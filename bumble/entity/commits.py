@@ -239,8 +239,7 @@ class Commits:
         is_open = self.repository.under_way not in ("", "a bisection")
         if self.blind or not is_open or self._unfiltered(there):
             return None
-        command = ("hash-object", "-w", "--stdin-paths")
-        stored = self.git.call(*command, stdin=git.listed(there, "\n"))
+        stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=git.listed(there, "\n"))
         return dict(zip(there, stored.text.split(), strict=True)) if stored.code == 0 else None
 
     def adopt(self, change_set: changes.ChangeSet) -> None:
@@ -503,8 +502,7 @@ def signed(place: git.Git, policy: CommitPolicy, *command: str, **more: Any) -> 
 
 def conclude(place: git.Git, policy: CommitPolicy) -> str:
     """End a merge of which nothing is in conflict any more; return why that failed, or nothing."""
-    options = ("--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
-    result = signed(place, policy, "commit", *options)
+    result = signed(place, policy, "commit", "--no-edit", "--quiet", "--no-verify", "--no-gpg-sign")
     return "" if result.code == 0 else result.why
 
 
