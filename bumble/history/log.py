@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
+from bumble import patterns
 from bumble.entity import companions
 from bumble.entity.changes import Version
 from bumble.entity.folder import ENTITY_FILE
@@ -34,6 +35,8 @@ UNDOES = "Undoes"  # the trailer that names the commit an undo took back
 FIELDS = ("%H", "%h", "%aI", "%an", "%P", "%s", "%b")
 FORMAT = "".join(f"{field}%x00" for field in FIELDS)  # the one sign that no commit can hold
 WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8")
+
+_SPECIAL = patterns.compile(r"[][.*+?(){}^$|\\]")  # what git would not take by the letter
 
 
 class Touched(Struct, frozen=True):
@@ -119,7 +122,8 @@ def read(
     if limit is not None:
         chosen += [f"--max-count={limit}"]
     if cycle:
-        chosen += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{_escaped(cycle)}"]
+        named = escaped(" ".join(cycle.split()))  # a line end would begin another pattern
+        chosen += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{named}"]
     chosen += [f"--format={FORMAT}", "--name-status", *WALK, since]
     answer = git.call(root, "log", *chosen, "--", *(wanted or ["."]))
     if answer.code != 0:
@@ -127,10 +131,9 @@ def read(
     return list(_commits(answer.text.split("\0")))
 
 
-def _escaped(text: str) -> str:
-    line = " ".join(text.split())  # a line end would begin another pattern
-    plain = (char if char.isalnum() or char in " -_" else f"[{char}]" for char in line)
-    return "".join(plain).replace("[^]", r"\^")
+def escaped(text: str) -> str:
+    """Return an expression that fits a text alone."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def _commits(rows: Sequence[str]) -> Iterator[Commit]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import patterns
 from bumble.entity import companions
 from bumble.errors import HistoryUnreadableError
 from bumble.files import disk
@@ -27,7 +26,6 @@ from bumble.records.kind import Kind
 from bumble.text import markdown, stop_words, words
 
 LEAST_WORDS = 2  # fewer are a name or a title
-_SPECIAL = patterns.compile(r"[][.*+?(){}^$|\\]")  # what git would not take by the letter
 
 
 def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
@@ -156,7 +154,7 @@ def _written(library: Library, item: LibraryRecord) -> log.Commit | None:
         end = _sentence(library, entry, rows[-1] if rows else "").line
         shown = markdown.lines(base.read_shown(root / item.path))[(entry.line or 1) - 1 : end]
         rows, joint = [row.strip() for row in shown], "[[:space:]]+"
-    sought = joint.join(_SPECIAL.sub(r"\\\g<0>", row) for row in rows if row.strip())
+    sought = joint.join(log.escaped(row) for row in rows if row.strip())
     return _commit(root, _files(item), "--pickaxe-regex", f"-S{sought}") if sought else None
 
 
