@@ -21,7 +21,7 @@ from bumble.bridges.imports import formats
 from bumble.cli import app, command_help, completing, output, registry
 from bumble.cli.commands import mcp
 from bumble.entity import create, layers
-from bumble.entity.config import Config, Mark, defaults
+from bumble.entity.config import OWNERS, YOURS, Config, defaults
 from bumble.models.weights import catalog
 from bumble.records import beliefs, checks, kinds, projects
 from bumble.text import schema, yaml_edit
@@ -61,7 +61,7 @@ def setting_rows(
     said = explained(section)
     for name, kind in schema.fields(section).items():
         base, notes = schema.bare(kind)
-        marks = [f"({note.label})" for note in notes if isinstance(note, Mark)]
+        marks = [f"({note})" for note in notes if note in (YOURS, OWNERS)]
         if schema.is_section(base):
             yield (*above, name), said.get(name) or " ".join(base.__doc__.split("\n\n")[0].split())
             yield from setting_rows(base, (*above, name))

@@ -147,17 +147,13 @@ class SomaConfig(SettingGroup, frozen=True):
     dreams: DreamsConfig = DreamsConfig()
 
 
-class Mark(Struct, frozen=True):
-    """Who may make a setting that reaches beyond the entity's folder."""
+NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
 
-    label: str
-
-
+# Who may make a setting that reaches beyond the folder.
 # In an entity.yaml it counts only where the user's own config trusts the folder, so that an entity
 # that arrives by clone can't send the user's key elsewhere or start programs.
-NAMELESS = "Friend"  # an owner of whom neither git nor the system knows a name
-YOURS = Mark("yours")
-OWNERS = Mark("yours alone")  # only the user's own config may make it, whomever it trusts
+YOURS = "yours"
+OWNERS = "yours alone"  # only the user's own config may make it, whomever it trusts
 
 SERVER_NAME = patterns.compile("[a-z][a-z0-9_-]{0,31}")
 Language = Annotated[

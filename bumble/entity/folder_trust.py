@@ -20,7 +20,7 @@ from typing import Any
 
 from bumble import patterns
 from bumble.entity.approvals import Rule, rule
-from bumble.entity.config import YOURS, Config, Mark
+from bumble.entity.config import YOURS, Config
 from bumble.entity.folder import ENTITY_FILE, Approval, Entity
 from bumble.entity.layers import Layer, value_at
 from bumble.errors import SettingInvalidError
@@ -180,7 +180,7 @@ def reaching(values: Mapping[str, Any]) -> dict[str, Any]:
     return {".".join(keys): value_at(values, keys) for keys in marked(values, YOURS)}
 
 
-def marked(values: Mapping[str, Any], mark: Mark) -> list[schema.Keys]:
+def marked(values: Mapping[str, Any], mark: str) -> list[schema.Keys]:
     """Name those settings of a file that have a mark."""
     return [keys for keys, kind in schema.of_values(Config, values) if mark in schema.bare(kind)[1]]
 
