@@ -25,7 +25,6 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.uncommitted import CYCLE, PendingCommit
 from bumble.errors import MergeUnfinishedError
 from bumble.files import disk, git, gitdir
-from bumble.files.gitdir import Repository
 from bumble.text import yaml_edit
 
 BY_HAND = "by hand"
@@ -466,7 +465,7 @@ class Commits:
         return write_ahead.digest(disk.read_if_there(self.repository.folder / path))
 
 
-def committed_path(root: Path, repository: Repository, path: str) -> str | None:
+def committed_path(root: Path, repository: gitdir.Repository, path: str) -> str | None:
     """Return a path as git names it in the entity's folder; None for what is never committed."""
     place = disk.inside(root, path).relative_to(repository.folder)
     if place.parts[0] in (".bumble", str(changes.HISTORY)):

@@ -25,7 +25,6 @@ from bumble.entity import installation
 from bumble.entity.folder import PRIVATE
 from bumble.errors import FolderUnwritableError, LockedError, UnsafePathError, UserError
 from bumble.files import disk, git, gitdir
-from bumble.files.gitdir import Repository
 
 if sys.platform != "win32":
     import fcntl
@@ -243,7 +242,8 @@ def _end_merge(root: Path, place: git.Git, merge: Operation) -> list[str] | None
     merging = repository.merging
     if repository.under_way not in ("", "a merge") or merging not in ("", merge.incoming):
         return None  # the owner's own, begun since
-    top = git.Git(Repository(repository.top, repository.top, repository.private), place.trusted)
+    whole = gitdir.Repository(repository.top, repository.top, repository.private)
+    top = git.Git(whole, place.trusted)
     head = top.call("rev-parse", "--verify", "--quiet", "HEAD").text.strip()
     if head != merge.head:  # it is a commit, and only its end is missing
         if merging and top.call("merge-base", "--is-ancestor", merging, "HEAD").code == 0:
@@ -342,7 +342,7 @@ def begun(place: git.Git) -> tuple[str, str]:
     return branch, next(filter(None, noted[3:]), head)[0]
 
 
-def locks(repository: Repository, patterns: Sequence[str] = LOCKS) -> list[Path]:
+def locks(repository: gitdir.Repository, patterns: Sequence[str] = LOCKS) -> list[Path]:
     """Return the locks that lie in a repository, whosever they are."""
     tops = dict.fromkeys((repository.private, repository.common))
     found = dict.fromkeys(

@@ -32,7 +32,6 @@ from bumble.bridges.imports.ledger import (
 )
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity import changes, create
-from bumble.entity.changes import Change
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.files import disk
 from bumble.llm import prompts
@@ -281,7 +280,7 @@ MAX_CARD_CHARS = 100_000  # of x.card: a settings file must stay quick to read
 
 def plan_persona(
     entity: Entity, persona: ImportedPersona, now: datetime, person: str, report: ImportReport
-) -> list[Change]:
+) -> list[changes.Change]:
     """Plan to take over who somebody is.
 
     Args:
@@ -364,7 +363,7 @@ def _with_card(
     return source
 
 
-def _greeting(persona: ImportedPersona, now: datetime, person: str) -> Change:
+def _greeting(persona: ImportedPersona, now: datetime, person: str) -> changes.Change:
     """Begin a conversation with what the character says first."""
     key = f"greeting of {persona.name}"
     session = sessions.new(base.stable_id(sessions.PREFIX, now, key), now, person)

@@ -16,7 +16,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from bumble.bridges.imports import foreign, ledger
-from bumble.bridges.imports.foreign import Files, listed, mappings, moment, several, text
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 
@@ -83,17 +82,17 @@ def _talk(day: date, turns: list[ledger.ImportedTurn]) -> ledger.ImportedTalk:
 
 def _record(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     asked, told = _details(data)
-    shown = (plain(text(one, "html")) for one in listed(data, "safeHtmlItem"))
+    shown = (plain(foreign.text(one, "html")) for one in foreign.listed(data, "safeHtmlItem"))
     answers = [ledger.ImportedBlock(one, "" if one else "answers without words") for one in shown]
-    labels = [text(data, "header"), *foreign.texts(data, "products")]
+    labels = [foreign.text(data, "header"), *foreign.texts(data, "products")]
     attached = [
-        ledger.mark(kind, text(one) or text(one, "name"))
+        ledger.mark(kind, foreign.text(one) or foreign.text(one, "name"))
         for key, kind in ATTACHED.items()
-        for one in several(data, key)
+        for one in foreign.several(data, key)
     ]
     yield from _entry(
-        moment(data, "time"),
-        ("" if asked else text(data, "title")),
+        foreign.moment(data, "time"),
+        ("" if asked else foreign.text(data, "title")),
         " ".join(labels),
         [*asked, *attached],
         [*answers, *told],
@@ -172,7 +171,7 @@ def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[ledger.Item]:
     yield from _entry(at, asked or lines[0], cells["labels"], (), answers)
 
 
-GEMINI = Files(
+GEMINI = foreign.Files(
     ("MyActivity.json", "My Activity.json", "*Gemini*/*.json"),  # or in the account's language
     frozenset(["header", "title", "time"]),
     {"": _record},
@@ -184,10 +183,10 @@ def _details(
 ) -> tuple[list[ledger.ImportedBlock], list[ledger.ImportedBlock]]:
     """Read the other two forms of a record: what was asked, and what was answered."""
     asked, told = list[ledger.ImportedBlock](), list[ledger.ImportedBlock]()
-    for one in mappings(data, "details"):
+    for one in foreign.mappings(data, "details"):
         if words := foreign.first(one, "value"):
             (asked if one.get("name") == "Request" else told).append(ledger.ImportedBlock(words))
-    told += [ledger.unknown("userInteraction")] * len(listed(data, "userInteractions"))
+    told += [ledger.unknown("userInteraction")] * len(foreign.listed(data, "userInteractions"))
     return asked, told
 
 
