@@ -244,12 +244,9 @@ class Commits:
     def adopt(self, change_set: changes.ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
         paths = [path for change in change_set.changes if (path := self._place(change.path))]
-        note = self._noted(change_set, {path: self._digest(path) for path in paths})
-        entries = self._look(paths)
-        if not self.waits:
-            self._commit([note], entries)
-        if self.waits:
-            self.policy.tell(f"made, but not committed yet: {self.waits}")
+        self._noted(change_set, {path: self._digest(path) for path in paths})
+        if why := self.catch_up(turns=False).why:
+            self.policy.tell(f"made, but not committed yet: {why}")
 
     def catch_up(self, *, turns: bool) -> Waiting:
         """Commit what is noted, without a set of its own; return what has to wait."""

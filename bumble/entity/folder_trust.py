@@ -210,17 +210,17 @@ def doubt(trusted: Trusted, folder: Path, values: Mapping[str, Any]) -> str | No
     return f"You trusted it before this was new or changed: {paths}. If you still do"
 
 
-def warning(place: str, keys: schema.Keys, folder: Path, why: str) -> str:
-    """Say that a setting was ignored, and what makes it count; `why` as `doubt` says it."""
-    return (
-        f"{place}: `{'.'.join(keys)}` is ignored, because it reaches beyond this folder. "
-        f"{why}: bumble config trust {folder}"
-    )
+def warning(place: str, keys: schema.Keys, folder: Path, why: str, *, is_own: bool) -> str:
+    """Say that a setting was ignored, and what makes it count.
 
-
-def program_warning(place: str, keys: schema.Keys, folder: Path, why: str) -> str:
-    """Say that no program starts in a folder, though the user's own settings let programs start."""
-    return (
-        f"{place}: `{'.'.join(keys)}` is ignored in {folder}: programs run only in folders that "
-        f"you trust. {why}: bumble config trust {folder}"
-    )
+    Args:
+        place: Where it stands.
+        keys: Its name.
+        folder: The entity's.
+        why: As `doubt` says it.
+        is_own: Whether the folder makes it; else the user's own settings let programs start.
+    """
+    ignored = f"ignored in {folder}: programs run only in folders that you trust"
+    if is_own:
+        ignored = "ignored, because it reaches beyond this folder"
+    return f"{place}: `{'.'.join(keys)}` is {ignored}. {why}: bumble config trust {folder}"

@@ -194,12 +194,9 @@ def _as_trusted(
     for layer, ignored in zip(every, asking, strict=True):
         left.append(replace(layer, values=layers.without(layer.values, ignored)))
         for keys in ignored:
-            if layer is own:
-                place = layers.place(str(path), layer.source, keys)
-                warnings.append(folder_trust.warning(place, keys, home, doubt))
-            else:
-                place = layer.origin(keys)
-                warnings.append(folder_trust.program_warning(place, keys, home, doubt))
+            is_own = layer is own
+            place = layers.place(str(path), layer.source, keys) if is_own else layer.origin(keys)
+            warnings.append(folder_trust.warning(place, keys, home, doubt, is_own=is_own))
     return left, warnings
 
 
