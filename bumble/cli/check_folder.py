@@ -15,9 +15,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from bumble.entity import changes, commits, create, git_operations, settings, uncommitted
+from bumble.entity import (
+    changes,
+    commits,
+    create,
+    git_operations,
+    settings,
+    uncommitted,
+    write_ahead,
+)
 from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
-from bumble.entity.write_ahead import INTENT
 from bumble.errors import (
     FolderOutdatedError,
     IndexServerError,
@@ -93,7 +100,7 @@ def _check_link(root: Path, prefix: str, name: str) -> Iterator[Finding]:
 def check_leftovers(entity: Entity) -> Iterator[Finding]:
     """Yield what killed writers left; while somebody writes nothing can be told from their work."""
     try:
-        disk.settled(entity.root / changes.FOLDER)
+        disk.settled(entity.root / write_ahead.FOLDER)
     except UnsafePathError:
         return  # what the link is, is said elsewhere
     if disk.is_locked(changes.lock_path(entity.root)):
@@ -103,8 +110,8 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             ".bumble/lock",
         )
         return
-    left = changes.leftovers(entity.root)
-    readable = [folder for folder in left.foreign if _is_readable(folder / INTENT)]
+    left = write_ahead.leftovers(entity.root)
+    readable = [folder for folder in left.foreign if _is_readable(folder / write_ahead.INTENT)]
     for path in (*readable, *uncommitted.foreign(entity.root)):
         yield Finding(
             "change-foreign",
@@ -125,10 +132,13 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         if folder not in readable:
             fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
             yield Finding(
-                "change-unreadable", unread, f"{entity.relative(folder)}/{INTENT}", fix=fix
+                "change-unreadable",
+                unread,
+                f"{entity.relative(folder)}/{write_ahead.INTENT}",
+                fix=fix,
             )
     stray = "a temporary file of a killed writer; the file itself is whole"
-    for relative in map(entity.relative, changes.stray_files(entity.root)):
+    for relative in map(entity.relative, write_ahead.stray_files(entity.root)):
         code = "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray"
         yield Finding(code, stray, relative, fix=MEND)
 
@@ -138,7 +148,10 @@ def _targets(place: Path) -> str:
     paths: list[str] = []
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         if place.is_dir():
-            paths = [str(step["path"]) for step in json.loads(disk.read(place / INTENT))["steps"]]
+            paths = [
+                str(step["path"])
+                for step in json.loads(disk.read(place / write_ahead.INTENT))["steps"]
+            ]
         else:
             paths = list(map(str, json.loads(json.loads(disk.read(place))["note"])["after"]))
     shown = ", ".join(disk.readable(path[:200]) for path in paths[:MOST_SHOWN])

@@ -22,7 +22,16 @@ from msgspec.structs import replace
 
 from bumble.cli import index_place, output
 from bumble.cli.process import Shell
-from bumble.entity import approvals, changes, commits, folder, git_operations, settings, uncommitted
+from bumble.entity import (
+    approvals,
+    changes,
+    commits,
+    folder,
+    git_operations,
+    settings,
+    uncommitted,
+    write_ahead,
+)
 from bumble.entity.config import Config, Identity
 from bumble.entity.settings import Settings
 from bumble.errors import (
@@ -193,7 +202,7 @@ def _enclose(shell: Shell, root: Path) -> None:
 
 def _tell_of_foreign(shell: Shell, root: Path) -> None:
     """Say that work of another installation waits, which is not done unasked."""
-    waiting = [*changes.leftovers(root).foreign, *uncommitted.foreign(root)]
+    waiting = [*write_ahead.leftovers(root).foreign, *uncommitted.foreign(root)]
     if waiting:
         count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
         output.warn(
@@ -228,7 +237,7 @@ def open_entity(
         RefusedError: If it is half written and nothing may be written.
     """
     root, why = locate(shell, folder_option)
-    if incognito and changes.leftovers(root).own:
+    if incognito and write_ahead.leftovers(root).own:
         raise RefusedError(
             f"{root}: a change is being written, or was cut off\n"
             "Run `bumble doctor --fix` first; incognito writes nothing."

@@ -16,33 +16,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from bumble.entity import companions, write_ahead
-from bumble.entity.write_ahead import FOLDER, IntentStep, Leftovers, leftovers, stray_files
+from bumble.entity.write_ahead import IntentStep
 from bumble.errors import FileChangedError, RecordExistsError
 from bumble.files import disk
 
 if TYPE_CHECKING:
     from bumble.entity.commits import Commits  # which writes change sets itself
-
-__all__ = [
-    "FOLDER",
-    "Change",
-    "ChangeSet",
-    "Leftovers",
-    "Version",
-    "add",
-    "adopt",
-    "apply",
-    "delete",
-    "held",
-    "history_path",
-    "leftovers",
-    "lock_path",
-    "recover",
-    "stray_files",
-    "sweep",
-    "versions",
-    "write",
-]
 
 DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
 HISTORY = PurePosixPath(".history")  # earlier versions of what the entity rewrote

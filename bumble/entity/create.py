@@ -13,7 +13,7 @@ from string import Template
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.entity import approvals, changes
+from bumble.entity import approvals, changes, write_ahead
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import RecordExistsError
 from bumble.files import disk
@@ -102,7 +102,7 @@ def write(root: Path, planned: changes.ChangeSet) -> Entity:
     Raises:
         RecordExistsError: If one is.
     """
-    if changes.leftovers(root).own:
+    if write_ahead.leftovers(root).own:
         changes.recover(root)
         if all(disk.read_if_there(root / one.path) == one.data for one in planned.changes):
             return Entity(root)

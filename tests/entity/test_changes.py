@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bumble.entity import changes, installation, write_ahead
-from bumble.entity.changes import Change, ChangeSet, Leftovers
+from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import (
     ChangeUnfinishedError,
     FileChangedError,
@@ -94,8 +94,8 @@ def reset(folder: Path, before: dict[str, bytes]) -> None:
 
 
 def assert_clean(folder: Path) -> None:
-    assert changes.leftovers(folder) == Leftovers()
-    assert changes.stray_files(folder) == []
+    assert write_ahead.leftovers(folder) == write_ahead.Leftovers()
+    assert write_ahead.stray_files(folder) == []
 
 
 def test_of_two_sets_that_note_the_same_and_add_a_line_the_second_is_refused(root: Path) -> None:
@@ -195,7 +195,7 @@ def kill_call(folder: Path, before: dict[str, bytes]) -> int:
     found: list[int] = []
 
     def look(n: int, done: bool) -> None:
-        own = changes.leftovers(folder).own
+        own = write_ahead.leftovers(folder).own
         if done and not found and any((place / write_ahead.INTENT).exists() for place in own):
             found.append(n)
 
@@ -412,9 +412,9 @@ def test_stray_files_are_swept_and_nothing_else(root: Path) -> None:
     stray.parent.mkdir()
     stray.write_text("half")
     before = truth(root)
-    assert changes.stray_files(root) == [stray]
+    assert write_ahead.stray_files(root) == [stray]
     changes.sweep(root)
-    assert changes.stray_files(root) == []
+    assert write_ahead.stray_files(root) == []
     assert truth(root) == {name: data for name, data in before.items() if "tmp" not in name}
     changes.sweep(root)
 

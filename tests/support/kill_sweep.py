@@ -41,7 +41,7 @@ from msgspec import Struct, field
 import bumble
 from bumble.cli.app import main
 from bumble.cli.process import Shell
-from bumble.entity import changes, uncommitted
+from bumble.entity import uncommitted, write_ahead
 from bumble.files.disk import TEMPORARY_SUFFIX
 from bumble.models.weights import store
 from bumble.records import forgotten
@@ -175,7 +175,7 @@ class Sweep(Struct):
         """Return what a dead command has left that nothing will take away."""
         locks = [path for path in self.now.rglob("*.lock") if ".git" in path.parts]
         left = [str(path) for path in locks if TEMPORARY_SUFFIX not in str(path)]
-        left += ["intent"] * bool(changes.leftovers(self.root).own)
+        left += ["intent"] * bool(write_ahead.leftovers(self.root).own)
         left += ["note"] * bool(uncommitted.notes(self.root))
         return left
 
