@@ -33,7 +33,7 @@ def commit(runtime: Runtime, turn: Turn) -> Turn:
         UserError: If the words themselves can't be written.
     """
     name, unwritten = turn.heard.who.name, list[str]()
-    new = _messages(runtime, turn, unwritten)
+    new = _messages(runtime, turn)
     if runtime.writes:
         words = [sessions.plan_append(turn.session, new, f"answer {name}")] if new else []
         said = [_as_plan(change) for change in (*words, *turn.reply.originals)]
@@ -155,11 +155,12 @@ def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change |
     return self_model.plan_used(file, uses, at, "how its tools served")
 
 
-def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[sessions.Message]:
+def _messages(runtime: Runtime, turn: Turn) -> list[sessions.Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[sessions.Message] = []
     last = turn.heard.message.at
-    felt = _felt(runtime, unwritten)
+    soma = runtime.read_or(lambda: body_state.read(runtime, runtime.now()), None)
+    felt = {"soma": ebb.episode_tag(soma)} if soma else {}
 
     def add(role: str, text: str, **fields: object) -> None:
         nonlocal last  # ids sort by time: no two messages may have the same
@@ -185,13 +186,3 @@ def _messages(runtime: Runtime, turn: Turn, unwritten: list[str]) -> list[sessio
             trust = result.trust or "entity"
             add("tool", result.text, tool_call_id=call.id, trust=trust, extra={"tool": call.name})
     return new
-
-
-def _felt(runtime: Runtime, unwritten: list[str]) -> dict[str, str]:
-    """Return how the body is; nothing, where its file can't be read since this turn began."""
-    try:
-        soma = body_state.read(runtime, runtime.now())
-    except UserError as error:
-        unwritten.append(f"how the body was is not noted: {error}")
-        return {}
-    return {"soma": ebb.episode_tag(soma)}

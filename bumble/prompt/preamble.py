@@ -7,6 +7,7 @@ part, with a budget of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -99,10 +100,10 @@ def tools_text(runtime: Runtime, profile: ProfileName, names: Sequence[str], at:
     """Say which tools have often failed lately, where there is one to be chosen."""
     if profile == "reflex":
         return ""
-    try:
-        served = self_model.tools(self_model.read(runtime.entity.self_model))
-    except RecordInvalidError:  # `doctor` says so; a talk goes on without
-        return ""
+    served = runtime.read_or(
+        lambda: self_model.tools(self_model.read(runtime.entity.self_model)),
+        dict[str, self_model.ToolRecord](),
+    )
     shaky = [
         f"`{name}` failed {tool.failed} of {tool.used} times"
         for name, tool in served.items()
@@ -177,7 +178,7 @@ def blocks(
         share: Of the whole budget, in [0, 1]: a reflex gets less.
     """
     parts = (
-        Block(DREAM, dream_text(runtime.entity, session)),
+        Block(DREAM, dream_text(runtime, session)),
         Block(LIVING, living_text(stable)),
         Block(NOTES, runtime.read_or(lambda: notes_text(runtime.entity, session.people), "")),
         Block(REMINDERS, reminders_text(runtime, session)),
@@ -214,18 +215,17 @@ def reminders_text(runtime: Runtime, session: sessions.Session) -> str:
     return "\n".join(("Reminders that are set for them:", *rows)) if rows else ""
 
 
-def dream_text(entity: Entity, session: sessions.Session) -> str:
+def dream_text(runtime: Runtime, session: sessions.Session) -> str:
     """Word the last dream, in the first turns of the first talk after it."""
-    newest = dreams.DREAM.files(entity.dreams)[-1:]
-    try:
-        dream = base.load(newest[0], dreams.DREAM.parse) if newest else None
-    except RecordInvalidError:  # a dream that can't be read is nobody's
-        return ""
+    newest = dreams.DREAM.files(runtime.entity.dreams)[-1:]
+    dream = (
+        runtime.read_or(lambda: base.load(newest[0], dreams.DREAM.parse), None) if newest else None
+    )
     if dream is None or not base.may_read(dream.provenance.audience, session.people):
         return ""
     since = [message for message in session.messages if message.at >= dream.at]
     turns = sum(message.role == "user" for message in since)
-    if not 0 < turns <= DREAM_TURNS or _talked_between(entity, session, dream.at, since[0].at):
+    if not 0 < turns <= DREAM_TURNS or _talked_between(runtime, session, dream.at, since[0].at):
         return ""
     lines = [f"- {fragment}" for fragment in dream.fragments]
     lines += [f"- {dream.thread}"] if dream.thread else []
@@ -235,16 +235,15 @@ def dream_text(entity: Entity, session: sessions.Session) -> str:
 
 
 def _talked_between(
-    entity: Entity, session: sessions.Session, since: datetime, until: datetime
+    runtime: Runtime, session: sessions.Session, since: datetime, until: datetime
 ) -> bool:
     """Whether somebody said something in another conversation in that time."""
-    for info in session_files.infos(entity.sessions):
+    for info in session_files.infos(runtime.entity.sessions):
         if info.id == session.id or info.last_at < since or info.at > until:
             continue
-        try:
-            messages = session_files.load(entity.sessions / info.id / sessions.FILE).messages
-        except RecordInvalidError:
-            continue
-        if any(since <= one.at < until and one.role == "user" for one in messages):
-            return True
+        with suppress(RecordInvalidError):
+            file = runtime.entity.sessions / info.id / sessions.FILE
+            messages = session_files.load(file).messages
+            if any(since <= one.at < until and one.role == "user" for one in messages):
+                return True
     return False
