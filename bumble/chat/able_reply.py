@@ -106,12 +106,7 @@ def compose(
     runtime: Runtime, heard: Heard, moment: Moment, reading: Reading, recalled: Recalled
 ) -> Composed:
     """Make the request: the stable part, the conversation, the message behind what is true now."""
-    profile = route.profile(
-        runtime.config,
-        reading.route.profile,
-        runtime.temperature,
-        reads_fast=not runtime.local,
-    )
+    profile = route.profile(runtime, reading.route.profile)
     machine = trouble = ""
     if heard.who.trust == "owner" and set(heard.session.people) <= {heard.who.id}:
         machine, trouble = workspace.describe(  # nobody else's business

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.entity.config import Config
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import transcript
@@ -116,28 +115,21 @@ def _is_sound(message: str) -> bool:
     return letters < GREETING_CHARS or GREETING.fullmatch(message) is not None
 
 
-def profile(
-    config: Config, name: ProfileName, temperature: float, *, reads_fast: bool = False
-) -> Profile:
-    """Return what a turn may cost.
+def profile(runtime: Runtime, name: ProfileName) -> Profile:
+    """Return what a turn may cost that is worth so much thought.
 
-    Args:
-        config: The settings.
-        name: How much thought it is worth.
-        temperature: The model's own, if no setting names one.
-        reads_fast: Whether what is recalled costs no time, so that a reflex gets as much of it.
+    A reflex gets less of what is recalled only where reading that takes its time.
     """
-    named = config.llm.temperature
-    reflex = name == "reflex"
-    cognition = config.cognition
+    named, reflex = runtime.config.llm.temperature, name == "reflex"
+    cognition, prompt = runtime.config.cognition, runtime.config.prompt
     return Profile(
         max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
         thinking=not reflex and cognition.deliberate_thinking,
-        temperature=temperature if named is None else named,
+        temperature=runtime.temperature if named is None else named,
         preamble_max_tokens=(
-            config.prompt.preamble_reflex_max_tokens
-            if reflex and not reads_fast
-            else config.prompt.preamble_max_tokens
+            prompt.preamble_reflex_max_tokens
+            if reflex and runtime.local
+            else prompt.preamble_max_tokens
         ),
     )
 

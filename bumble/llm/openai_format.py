@@ -117,7 +117,7 @@ class OpenAIDialect(Struct, frozen=True):
             schema = json.dumps(request.schema, ensure_ascii=False)
             asked = f"{told[-1].content}\n\n{SCHEMA_TOLD}\n{schema}"
             told = (*told[:-1], replace(told[-1], content=asked))
-        messages = (
+        messages: list[dict[str, Any]] = (
             actions.messages(told)
             if native
             else [{"role": one.role, "content": one.content} for one in told]
@@ -142,8 +142,10 @@ class OpenAIDialect(Struct, frozen=True):
             body |= {"tools": actions.declared(request.tools)}
             body |= {"tool_choice": habits.tool_choice, "parallel_tool_calls": True}
         body |= _enforced(request, mode)
-        if self.marks_cache and "cache_control" not in habits.without:
-            _mark(messages)
+        marks = self.marks_cache and "cache_control" not in habits.without
+        if marks and messages[0]["role"] == "system":  # as worth keeping evaluated
+            part = {"type": "text", "text": messages[0]["content"]}
+            messages[0]["content"] = [part | {"cache_control": {"type": "ephemeral"}}]
         without = habits.without
         if "stream" in without:
             without |= {"stream_options"}
@@ -276,13 +278,6 @@ def _without_system(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         else:
             merged.append(one)
     return [*merged, *({"role": "user", "content": text} for text in waiting)]
-
-
-def _mark(messages: list[dict[str, Any]]) -> None:
-    """Mark the system's message as worth keeping evaluated."""
-    if messages and messages[0]["role"] == "system":
-        part = {"type": "text", "text": messages[0]["content"]}
-        messages[0]["content"] = [part | {"cache_control": {"type": "ephemeral"}}]
 
 
 def _is_object(request: Request) -> bool:

@@ -108,11 +108,6 @@ class Request(Struct, frozen=True):
     cache_family: str | None = None  # of conversations that begin alike: a new one starts there
 
     @property
-    def messages_bytes(self) -> int:
-        """The length of the texts of all messages in UTF-8."""
-        return sum(len(message.content.encode()) for message in self.messages)
-
-    @property
     def schema_text(self) -> str:
         """The schema as JSON; empty without one."""
         return "" if self.schema is None else json.dumps(self.schema, ensure_ascii=False)

@@ -107,7 +107,8 @@ class ScriptedModel:
 
     def request_bytes(self, request: Request) -> int:
         """Count the texts, and the schema of the answer: there is nothing around them."""
-        return request.messages_bytes + len(request.schema_text.encode())
+        texts = (request.schema_text, *(message.content for message in request.messages))
+        return sum(len(text.encode()) for text in texts)
 
     def close(self) -> None:
         """Remember that this was closed."""

@@ -50,7 +50,14 @@ def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
     try:
         return read(first, schema)
     except ValueError as problem:
-        second = model.complete(_ask_again(asked, first, str(problem), schema)).text
+        advice = (
+            f"That answer cannot be used: {problem}\n"
+            "Answer again with one JSON value and nothing else. It must satisfy this JSON schema:\n"
+            + json.dumps(schema, ensure_ascii=False)
+        )
+        shown = PromptMessage("assistant", first[:_SHOWN_CHARS] or "(nothing)")
+        told = (*asked.messages, shown, PromptMessage("user", advice))
+        second = model.complete(replace(asked, messages=told)).text
     try:
         return read(second, schema)
     except ValueError as problem:
@@ -202,14 +209,3 @@ def _is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def _ask_again(request: Request, unusable: str, problem: str, schema: Mapping[str, Any]) -> Request:
-    advice = (
-        f"That answer cannot be used: {problem}\n"
-        "Answer again with one JSON value and nothing else. It must satisfy this JSON schema:\n"
-        + json.dumps(schema, ensure_ascii=False)
-    )
-    shown = unusable[:_SHOWN_CHARS] or "(nothing)"
-    retry = (*request.messages, PromptMessage("assistant", shown), PromptMessage("user", advice))
-    return replace(request, messages=retry)
