@@ -190,56 +190,52 @@ def _fitting(
     return kept
 
 
-class _Work:
-    """What a turn works with while it happens, and what it has read and cut meanwhile."""
-
-    def __init__(self, runtime: Runtime, turn: Turn) -> None:
-        self.runtime, self.session = runtime, turn.recalled.session
-        self.originals: dict[str, Change] = {}
-        quoted = {block.trust for block in turn.composed.blocks if block.trust}
-        self.read = quoted | tools.tiers_read(self.session.messages)
-        self.room = route.room(runtime, turn.composed.request.messages)
-        who, outside = turn.heard.who, turn.recalled.outside
-        context = tools.context_of(
-            runtime, self.session, origin_of(runtime, turn.heard), "chat", turn.recalled.seen.unseen
-        )
-        self.context = replace(
-            context,
-            said=tuple(
-                words.own_words(message.text)
-                for message in self.session.messages
-                if message.role == "user" and message.speaker == who.id
-            ),
-            known=(who.name, runtime.identity.name),
-            owner=runtime.identity.owner.name or "its owner",
-            read=self.read,
-            outside=outside,
-        )
-
-    def carry_out(self, call: Action) -> Result:
-        """Run a tool; what it gives takes room."""
-        context = replace(self.context, at=self.runtime.clock())
-        result = tools.run(call.name, call.arguments, context)
-        limit = min(OUTPUT_TOKENS, max(LEAST_RESULT_TOKENS, self.room // 2))
-        if tokens.estimate(result.text) > limit:  # the whole is kept, by its reference
-            data = result.text.encode(errors="replace")
-            _, change = session_files.plan_blob(self.session.id, data, "keep a long result")
-            self.originals[change.path] = change
-            result = replace(result, text=transcript.cut(result.text, limit))
-        self.room -= tokens.estimate(result.text)
-        return result
+def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
+    """Return what the tools of a turn may know of it."""
+    session, who = turn.recalled.session, turn.heard.who
+    unseen = turn.recalled.seen.unseen
+    quoted = {block.trust for block in turn.composed.blocks if block.trust}
+    return replace(
+        tools.context_of(runtime, session, origin_of(runtime, turn.heard), "chat", unseen),
+        said=tuple(
+            words.own_words(message.text)
+            for message in session.messages
+            if message.role == "user" and message.speaker == who.id
+        ),
+        known=(who.name, runtime.identity.name),
+        owner=runtime.identity.owner.name or "its owner",
+        read=quoted | tools.tiers_read(session.messages),
+        outside=turn.recalled.outside,
+    )
 
 
 def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     """Let the model speak and use tools until the turn ends; the gate says whether it may."""
-    work = _Work(runtime, turn)
-    declared = tool_list.declared(tools.allowed(runtime, turn.recalled.session.people))
+    context, session = _context(runtime, turn), turn.recalled.session
+    originals: dict[str, Change] = {}
+    room = route.room(runtime, turn.composed.request.messages)
+
+    def carry_out(call: Action) -> Result:
+        """Run a tool; what it gives takes room."""
+        nonlocal room
+        now = replace(context, at=runtime.clock())
+        result = tools.run(call.name, call.arguments, now)
+        limit = min(OUTPUT_TOKENS, max(LEAST_RESULT_TOKENS, room // 2))
+        if tokens.estimate(result.text) > limit:  # the whole is kept, by its reference
+            data = result.text.encode(errors="replace")
+            _, change = session_files.plan_blob(session.id, data, "keep a long result")
+            originals[change.path] = change
+            result = replace(result, text=transcript.cut(result.text, limit))
+        room -= tokens.estimate(result.text)
+        return result
+
+    declared = tool_list.declared(tools.allowed(runtime, session.people))
     outcome = loop.run(
         runtime.model,
         turn.composed.request,
         (*declared, *turn.recalled.outside),
         runtime.config.cognition.loop,
-        work.carry_out,
+        carry_out,
         voice.say,
         person=prompts.harmless(turn.heard.who.name),
         gate=_gate(runtime, turn.heard.message.text),
@@ -247,7 +243,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
     )
-    return WrittenReply(outcome, tuple(work.originals.values()), frozenset(work.read))
+    return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read))
 
 
 def _gate(runtime: Runtime, message: str) -> Gate:

@@ -147,7 +147,7 @@ def request_alone(
     runtime: Runtime, purpose: str, asked: str, readers: Sequence[str], declared: Sequence[Tool]
 ) -> Request:
     """Ask for what the entity does where nobody talks with it: thought about, with some tools."""
-    profile = route.profile(runtime, route.AUTOMATION.profile)
+    profile = route.profile(runtime, "deliberate")
     stable = able_reply.stable(runtime, readers).text
     return Request(
         messages=(PromptMessage("system", stable), PromptMessage("user", asked)),

@@ -65,7 +65,7 @@ def joined(before: str, text: str, language: str) -> str:
         return text
     first = _FIRST_WORD.match(text)
     if not last or not first:
-        return text if not last or not text[:1].isalnum() else f" {text}"
+        return text
     return text if _is_one_word(last[0], first[0], language) else f" {text}"
 
 

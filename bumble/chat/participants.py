@@ -143,8 +143,9 @@ def _store(
     listeners: Sequence[people.Person],
 ) -> sessions.Session:
     at = runtime.clock()
-    nobody: tuple[forgotten.Forgotten, ...] = ()
-    known = runtime.read_or(lambda: forgotten.read(runtime.entity.root), nobody)
+    known = runtime.read_or(
+        lambda: forgotten.read(runtime.entity.root), tuple[forgotten.Forgotten, ...]()
+    )
     message = sessions.Message(
         id=base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng),
         at=at,

@@ -68,9 +68,6 @@ class Profile(Struct, frozen=True):
     preamble_max_tokens: int
 
 
-AUTOMATION = Route("deliberate", "automation", 1.0)  # no person said it
-
-
 def by_form(text: str) -> Route:
     """Decide by the form of a message alone, in any language: for a model that thinks for itself.
 

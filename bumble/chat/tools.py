@@ -81,8 +81,9 @@ def context_of(
 ) -> ToolContext:
     """Return what tools work with, whether or not somebody talks; see `ToolContext`."""
     config = allowed(runtime, session.people)
-    at = runtime.clock()
-    return ToolContext(runtime, session, at, provenance, purpose, config, tuple(unseen))
+    return ToolContext(
+        runtime, session, runtime.clock(), provenance, purpose, config, tuple(unseen)
+    )
 
 
 def allowed(runtime: Runtime, readers: Sequence[str]) -> ToolsConfig:

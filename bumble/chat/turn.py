@@ -129,21 +129,16 @@ class DayPrefix(Struct, frozen=True):
 
 def check_new_day(runtime: Runtime) -> Due[DayPrefix]:
     """Find whether the overview of this day has still to be made; asks no model."""
-    wanted = Condition("wanted", str(runtime.config.prompt.topics).lower(), "prompt.topics", True)
-    if not runtime.config.prompt.topics or not runtime.writes:
-        return Due((wanted,), ())
-    owner = people.owner_id(runtime.entity, runtime.identity)
+    topics, owner = runtime.config.prompt.topics, people.owner_id(runtime.entity, runtime.identity)
+    wanted = Condition("wanted", str(topics).lower(), "prompt.topics", True)
     newest = session_files.newest(runtime.entity.sessions, owner, runtime.now())
-    if newest is None:
+    if not topics or not runtime.writes or newest is None:
         return Due((wanted,), ())
     readers = session_files.find(runtime.entity.sessions, newest.id).people
     made = survey.stored_overview(runtime, readers) is not None
     day = Condition("day", "made" if made else "new", "a new day", not made)
-    if made:
-        return Due((wanted, day), ())
-    overview = survey.make_overview(runtime, readers)
-    jobs = (DayPrefix(newest.id, readers, overview),) if overview else ()
-    return Due((wanted, day), jobs)
+    overview = "" if made else survey.make_overview(runtime, readers)
+    return Due((wanted, day), (DayPrefix(newest.id, readers, overview),) if overview else ())
 
 
 def run_new_day(runtime: Runtime, job: DayPrefix) -> JobResult:

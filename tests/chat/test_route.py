@@ -47,7 +47,3 @@ def test_below_that_what_a_message_is_decides(
 ) -> None:
     decided = route.by_reading("some words of theirs", reading)
     assert (decided.profile, decided.rule) == (profile, rule)
-
-
-def test_an_automation_is_thought_about() -> None:
-    assert route.AUTOMATION.profile == "deliberate"
