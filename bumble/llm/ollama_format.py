@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.llm.openai_format import as_text, failure, is_count, typed
+from bumble.llm.openai_format import as_text, count_of, failure, typed
 from bumble.llm.protocol import Request, Usage
 from bumble.llm.wire import Ask, Habits, Piece, StatusError, entries
 
@@ -44,7 +44,7 @@ class OllamaDialect(Struct, frozen=True):
             names=(),
             context_tokens=window,
             window_told=window is not None,
-            parameters=_count(info.get("general.parameter_count")),
+            parameters=count_of(info.get("general.parameter_count")),
             can_think=isinstance(able, list) and "thinking" in able,
         )
 
@@ -52,7 +52,7 @@ class OllamaDialect(Struct, frozen=True):
         """Return the window of the model as it runs."""
         running, names = ask("/api/ps", None), (self.model, f"{self.model}:latest")
         found = (one for one in entries(running, "models") if one.get("model") in names)
-        return _count(next(found, {}).get("context_length"))
+        return count_of(next(found, {}).get("context_length"))
 
     def native(self, habits: Habits) -> bool:
         """Whether requests may carry tools: its schema is enforced by a grammar, which is surer."""
@@ -102,11 +102,7 @@ def _read(chunk: Any) -> Piece:
     message, finish, usage = typed(answer.get("message"), dict, "its message"), "", None
     if answer.get("done"):
         finish = "length" if answer.get("done_reason") == "length" else "stop"
-        counts = (_count(answer.get(name)) for name in ("prompt_eval_count", "eval_count"))
+        counts = (count_of(answer.get(name)) for name in ("prompt_eval_count", "eval_count"))
         usage = Usage(next(counts), None, next(counts))
     text, thought = (as_text(message.get(name), name) for name in ("content", "thinking"))
     return Piece(text, thought, (), finish, usage)
-
-
-def _count(value: Any) -> int | None:
-    return value if is_count(value) else None

@@ -236,8 +236,8 @@ def _short(name: str) -> str:
 
 
 def _first_count(places: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int | None:
-    found = (place.get(name) for name in names for place in places)
-    return next((value for value in found if is_count(value) and value), None)
+    found = (count_of(place.get(name)) for name in names for place in places)
+    return next(filter(None, found), None)
 
 
 def _prices(value: Any) -> tuple[float, float] | None:
@@ -412,16 +412,16 @@ def _usage(value: Any) -> Usage | None:
     thought = written.get("reasoning_tokens") if isinstance(written, dict) else None
     counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"), thought)
     cost = value.get("cost")
-    dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    if dollars is not None and not 0 <= dollars < math.inf:
-        dollars = None
-    given, kept, made, thoughts = (count if is_count(count) else None for count in counts)
+    is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < math.inf
+    dollars = float(value["cost"]) if is_cost else None
+    given, kept, made, thoughts = map(count_of, counts)
     return Usage(given, kept, made, thoughts, dollars)
 
 
-def is_count(value: Any) -> bool:
-    """Whether a value is a number of tokens or the like."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40
+def count_of(value: Any) -> int | None:
+    """Return a number of tokens or the like; None: it is none."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40
+    return value if is_count else None
 
 
 def as_text(value: Any, name: str) -> str:
