@@ -100,7 +100,11 @@ def _wished(
         return None
     has_time = said.when or values.read(heard.message.text, reading.language).times.are_there
     if len(meant) == 1 and is_sure and not has_time:  # else it may be another that is meant
-        return _withdrawn(meant[0], words)
+        return CodeReply(
+            words.wishes.withdrawn.format(what=one_line(meant[0].text)),
+            "remind",
+            lambda: reminders.REMINDER.plan_forget(meant[0], "it is not wanted any more"),
+        )
     return _waiting(runtime, meant or _set_for(runtime, heard), words)
 
 
@@ -267,14 +271,6 @@ def _waiting(
     ]
     return CodeReply(
         "\n".join((words.wishes.waiting, *rows)) if rows else words.wishes.none, "remind"
-    )
-
-
-def _withdrawn(reminder: reminders.Reminder, words: templates.Templates) -> CodeReply:
-    return CodeReply(
-        words.wishes.withdrawn.format(what=one_line(reminder.text)),
-        "remind",
-        lambda: reminders.REMINDER.plan_forget(reminder, "it is not wanted any more"),
     )
 
 

@@ -403,7 +403,12 @@ class _Turn(Struct):
         unsaid = [self.beside] if self.beside and is_last and not outcome.said else []
         heard = speaker.finish(actions.spoken(calls) or unsaid)
         step = self._step(calls, heard, goes_on=speaker.goes_on)
-        self._count(completion, step, over=over)
+        before = [one.effect for one in outcome.steps[-1:]]
+        self.cuts = self.cuts + 1 if completion.finish_reason == "length" and not step.calls else 0
+        stands = over or (all(result.failed for result in step.results) and [step.effect] == before)
+        is_idle = stands and not step.said and (bool(step.calls) or not step.ends)
+        self.idle = self.idle + 1 if is_idle else 0
+        self.rounds += bool(step.calls)
         outcome.steps.append(step)
         thoughts = [str(call.arguments.get("text", "")) for call in calls if call.name == "think"]
         bare = step.said or "\n".join(thoughts)
@@ -454,14 +459,6 @@ class _Turn(Struct):
             announces=any(one.arguments.get("then") == MORE for one in calls if one.name == "say"),
             goes_on=goes_on,
         )
-
-    def _count(self, completion: Completion, step: LoopStep, *, over: bool) -> None:
-        before = [one.effect for one in self.outcome.steps[-1:]]
-        self.cuts = self.cuts + 1 if completion.finish_reason == "length" and not step.calls else 0
-        stands = over or (all(result.failed for result in step.results) and [step.effect] == before)
-        is_idle = stands and not step.said and (bool(step.calls) or not step.ends)
-        self.idle = self.idle + 1 if is_idle else 0
-        self.rounds += bool(step.calls)
 
     def _back(self, step: LoopStep) -> PromptMessage | Stopped:
         is_speech = bool(step.said) and not step.announces

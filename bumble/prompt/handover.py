@@ -52,7 +52,11 @@ class Brief(Struct, frozen=True):
 
 def check(runtime: Runtime) -> Due[Session]:
     """Find conversations that are over and have left no brief: the last one with each person."""
-    over = _over(runtime)
+    now, idle = runtime.now(), timedelta(hours=runtime.config.session.idle_hours)
+    infos = session_files.by_recency(session_files.infos(runtime.entity.sessions), now)
+    ended = [info for info in infos if info.ended or moments.gap(info.last_at, now) > idle]
+    newest = {info.by: info.id for info in ended}
+    over = [info for info in ended if newest[info.by] == info.id]
     waiting = [
         session
         for info in over
@@ -68,15 +72,6 @@ def check(runtime: Runtime) -> Due[Session]:
         "conversations that are over", str(len(over)), "one without a brief", bool(jobs)
     )
     return Due((condition,), tuple(jobs))
-
-
-def _over(runtime: Runtime) -> list[session_files.SessionInfo]:
-    """Return the last conversation with each person, of those that are over, oldest first."""
-    now, idle = runtime.now(), timedelta(hours=runtime.config.session.idle_hours)
-    infos = session_files.by_recency(session_files.infos(runtime.entity.sessions), now)
-    over = [info for info in infos if info.ended or moments.gap(info.last_at, now) > idle]
-    newest = {info.by: info.id for info in over}
-    return [info for info in over if newest[info.by] == info.id]
 
 
 def is_worth(session: Session) -> bool:
