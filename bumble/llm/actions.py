@@ -270,11 +270,6 @@ class _Call(Struct):
         """Whether its arguments break off: an object that has no end."""
         return self.arguments.lstrip().startswith("{") and not self.arguments.rstrip().endswith("}")
 
-    def take(self, arguments: str) -> None:
-        """Take a piece of its arguments."""
-        self.arguments += arguments
-        self.json.feed(arguments)
-
 
 class CallText:
     """Calls of an answer, written as the JSON of actions while they stream.
@@ -303,7 +298,8 @@ class CallText:
             call = self._calls[-1]
         if call is None:
             return ""
-        call.take(part.arguments)
+        call.arguments += part.arguments
+        call.json.feed(part.arguments)
         added = ""
         for one in self._calls[self._at :]:  # the next begins when the one before it is whole
             text = ("," if self._at else '{"actions":[') + one.text

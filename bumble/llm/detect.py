@@ -61,11 +61,9 @@ ADDRESSES = (
 def addresses(ollama_url: str, probe_urls: Sequence[str]) -> list[Address]:
     """Name the addresses that the settings list, Ollama's first."""
     labels = {address.url: address.label for address in ADDRESSES}
-    addresses = [Address("Ollama", "ollama", ollama_url)]
-    for url in probe_urls:
-        plain = url.removesuffix("/").removesuffix("/v1")
-        addresses.append(Address(labels.get(plain, "a server"), "openai", plain))
-    return addresses
+    plain = [url.removesuffix("/").removesuffix("/v1") for url in probe_urls]
+    others = (Address(labels.get(url, "a server"), "openai", url) for url in plain)
+    return [Address("Ollama", "ollama", ollama_url), *others]
 
 
 def servers(
