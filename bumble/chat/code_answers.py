@@ -406,9 +406,8 @@ def worked_out(written: str, asked: str, language: str) -> str:
     numbers = values.read(asked, language).numbers
     told = Counter(number.value for number in numbers if number.claimed)
     used = Counter(Decimal(one) for one in _NUMBER.findall(written))
-    if not result or len(used) < LEAST_NUMBERS or told.keys() - used.keys():
-        return ""
-    if any(number not in PERCENT for number in used - told):  # each counts once
+    strange = [number for number in used - told if number not in PERCENT]  # each counts once
+    if not result or len(used) < LEAST_NUMBERS or told.keys() - used.keys() or strange:
         return ""
     return f"{written} = {result}"
 

@@ -61,10 +61,8 @@ def joined(before: str, text: str, language: str) -> str:
         is_word = length == len(before) or not before[-length - 1].isalnum()
         if before.endswith(text[:length]) and (length >= LEAST_REPEATED or length == least):
             return text[length:] if is_word else text
-    if not before or before[-1].isspace() or text[:1].isspace():
-        return text
     first = _FIRST_WORD.match(text)
-    if not last or not first:
+    if not last or not first:  # a blank is there, or a sign
         return text
     return text if _is_one_word(last[0], first[0], language) else f" {text}"
 

@@ -328,17 +328,14 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     """
     said, asked = turn.reading.said, turn.heard.message.text
     asks = any(sign in asked for sign in words.QUESTION_MARKS)
+    wants = turn.heard.is_question or (said.main == "joke" and asks)  # a laugh would be no answer
     if _is_task(turn) or _is_in_doubt(said) or _goes_on(runtime, turn):
         request, notes = _task(runtime, turn)
         heard = SentenceFilter(say, runtime, turn, notes)
-    elif said.heavy and said.main in TOLD:  # "how does one go on?" asks for no answer
-        return False
-    elif turn.heard.is_question or (said.main == "joke" and asks):  # a laugh would be no answer
-        if not has(turn.reading.language):
-            return False
+    elif wants and has(turn.reading.language) and not (said.heavy and said.main in TOLD):
         request = turn.composed.request
         heard = AnswerFilter(say, runtime, turn)
-    else:
+    else:  # "how does one go on?" of who confides asks for no answer
         return False
     try:
         outcome.completions.append(runtime.model.complete(request, heard.feed))

@@ -96,11 +96,9 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
         printed = True
 
     def plan() -> Sequence[Change | None]:
-        if not path.exists():
-            return []  # somebody took it away
-        now = reminders.REMINDER.load(path)
-        if not now.is_due(at):
-            return []  # another process was faster
+        now = reminders.REMINDER.load(path) if path.exists() else None
+        if now is None or not now.is_due(at):
+            return []  # somebody took it away, or another process was faster
         why = _why(reminder)
         noted = reminders.plan_delivered(now, at, following, why)
         if reminder.deliver != reminders.JOURNAL or noted is None:

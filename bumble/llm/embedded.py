@@ -247,10 +247,7 @@ class EmbeddedModel:
             return
         self._save(loaded)
         self._resident, self._is_saved = own, False
-        if self._folder is None or own is None:
-            return
-        filename = self._folder.find(*own)
-        if filename is None:
+        if self._folder is None or own is None or (filename := self._folder.find(*own)) is None:
             return
         try:
             loaded.ask("/slots/0?action=restore", {"filename": filename})

@@ -213,10 +213,9 @@ class SayReader:
 
     def _hear(self, text: str | None) -> None:
         inside, found = self.json.open[-1], listed(self.json.value)[0]
-        action = found[-1] if found else None
-        if self.json.key != "text" or not isinstance(action, dict):
-            return
-        if action.get("tool") != "say" or action.get("arguments") is not inside:
+        action: Any = found[-1] if found else None
+        says = isinstance(action, dict) and action.get("tool") == "say"
+        if self.json.key != "text" or not says or action.get("arguments") is not inside:
             return
         if inside is not self._saying:
             self._saying = inside
