@@ -56,7 +56,8 @@ def closed(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: If something that it requires can't be said in a closed schema.
     """
-    made = _Closing(given.get("$defs") or given.get("definitions") or {}).whole(given, 0)
+    definitions = given.get("$defs") or given.get("definitions")
+    made = _Closing(definitions if isinstance(definitions, Mapping) else {}).whole(given, 0)
     if len(json.dumps(made)) > MOST_CHARS:
         raise ValueError("its arguments are described in too many words")
     return made
@@ -68,35 +69,27 @@ def described(text: object) -> str:
     return shorten(prompts.harmless(plain), DESCRIPTION_CHARS)
 
 
-class _Closing:
+class _Closing(Struct):
     """One schema while it is made closed."""
 
-    def __init__(self, definitions: object) -> None:
-        self.definitions = definitions if isinstance(definitions, Mapping) else {}
-        self.walked = 0
+    definitions: Mapping[str, Any]
+    walked: int = 0
 
     def whole(self, given: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Make the schema of an object closed."""
-        properties = given.get("properties") or {}
-        needed = given.get("required") or []
-        are_names = isinstance(needed, list) and all(isinstance(name, str) for name in needed)
-        if not isinstance(properties, Mapping) or not are_names:
+        """Make the schema of an object closed; what need not be given may be left out."""
+        properties, needed = given.get("properties") or {}, given.get("required") or []
+        if not isinstance(properties, Mapping) or not isinstance(needed, list):
             raise ValueError("its arguments are not described as JSON schema wants")
         made: dict[str, Any] = {}
-        for name, part in properties.items():
-            try:
-                made[str(name)] = self.part(part, depth + 1, str(name))
-            except ValueError:
-                if name in needed:
-                    raise
-        if missing := [name for name in needed if name not in made]:
-            raise ValueError(f"its argument {missing[0][:NAME_CHARS]} is not described")
-        first = sorted(made, key=lambda name: name not in needed)[:MOST_ARGUMENTS]
-        if len([name for name in needed if name in first]) < len(needed):
-            raise ValueError(f"it needs more than {MOST_ARGUMENTS} arguments")
+        for name in sorted(properties, key=lambda name: name not in needed):
+            with suppress(ValueError):
+                if len(made) < MOST_ARGUMENTS:
+                    made[name] = self.part(properties[name], depth + 1, name)
+        if lacking := [name for name in needed if name not in tuple(made)]:
+            raise ValueError(f"its argument {lacking[0]} can't be described to a model")
         return {
             "type": "object",
-            "properties": {name: made[name] for name in made if name in first},
+            "properties": {name: made[name] for name in properties if name in made},
             "required": list(dict.fromkeys(needed)),
             "additionalProperties": False,
         }
@@ -104,12 +97,11 @@ class _Closing:
     def part(self, given: object, depth: int, name: str) -> dict[str, Any]:
         """Make the schema of one argument closed."""
         self.walked += 1
-        shape = self._resolved(given, depth)
+        shape = self._resolved(given)
         if not shape or self.walked > MOST_WALKED or depth > MOST_DEEP or len(name) > NAME_CHARS:
-            raise ValueError(f"its argument {name[:NAME_CHARS]} can't be described to a model")
-        made = self._shape(shape, depth, name)
+            raise ValueError("it can't be described to a model")
         about = described(shape.get("description"))
-        return {**made, "description": about} if about else made
+        return {**self._shape(shape, depth, name), **({"description": about} if about else {})}
 
     def _shape(self, shape: Mapping[str, Any], depth: int, name: str) -> dict[str, Any]:
         choices = [shape["const"]] if "const" in shape else shape.get("enum")
@@ -125,25 +117,26 @@ class _Closing:
             return {"type": "array", "items": items, **_numbers(shape, ("minItems", "maxItems"))}
         if kind == "object" and shape.get("properties"):
             return self.whole(shape, depth)
-        raise ValueError(f"its argument {name} is of a shape that can't be asked of a model")
+        raise ValueError("it is of a shape that can't be asked of a model")
 
-    def _resolved(self, given: object, depth: int) -> Mapping[str, Any]:
+    def _resolved(self, given: object) -> Mapping[str, Any]:
         """Follow references, and of several shapes take the first that is not null."""
+        above: dict[str, Any] = {}
         for _ in range(MOST_DEEP):
             if not isinstance(given, Mapping):
-                return {}
-            above = {key: given[key] for key in ("description",) if key in given}
+                break
+            above = {key: given[key] for key in ("description",) if key in given} | above
+            several = given.get("anyOf") or given.get("oneOf")
             if isinstance(reference := given.get("$ref"), str):
                 given = self.definitions.get(reference.rpartition("/")[2])
-            elif isinstance(several := given.get("anyOf") or given.get("oneOf"), list):
+            elif isinstance(several, list):
                 shapes = [one for one in several if isinstance(one, Mapping)]
                 given = next((one for one in shapes if one.get("type") != "null"), None)
-            elif isinstance(kinds := given.get("type"), list):
-                return {**given, "type": next((one for one in kinds if one != "null"), None)}
             else:
-                return given
-            if isinstance(given, Mapping):
-                given = {**given, **above}
+                kinds = given.get("type")
+                kinds = kinds if isinstance(kinds, list) else [kinds]
+                kind = next((one for one in kinds if one != "null"), None)
+                return {**given, **above, "type": kind}
         return {}
 
 

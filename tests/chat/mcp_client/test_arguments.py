@@ -54,9 +54,9 @@ def test_what_can_not_be_asked_is_left_out_if_it_need_not_be_given() -> None:
     free = {"type": "object"}
     made = mcp_servers.closed(of({"free": free, "x": {"type": "string"}}))
     assert made["properties"].keys() == {"x"}
-    with pytest.raises(ValueError, match="its argument free is of a shape"):
+    with pytest.raises(ValueError, match="its argument free can"):
         mcp_servers.closed(of({"free": free}, "free"))
-    with pytest.raises(ValueError, match="its argument x is not described"):
+    with pytest.raises(ValueError, match="its argument x can"):
         mcp_servers.closed(of({}, "x"))
 
 
