@@ -216,8 +216,13 @@ class Servers:
         """Start what a message may need, and return its tools; what fails is said, not raised."""
         wanted = [one for one in self.all if not one.config.words or _names(one, text)]
         wanted.sort(key=lambda server: not _names(server, text))
+        now = time.monotonic()
+        resting = [one for one in wanted if one.failed_at and now - one.failed_at < AGAIN_SECONDS]
+        starting = [one for one in wanted if one.link is None and one not in resting]
         try:
-            self.start(wanted)
+            for step in (self._start, self._take):  # so that they start beside each other
+                for server in starting:
+                    step(server)
         except McpMissingError as error:
             self._say(str(error))
         for server in wanted:
@@ -225,61 +230,40 @@ class Servers:
                 self._say(f"the MCP server {server.name} {server.problem}")
         return tuple(tool for server in wanted for tool in server.tools.values())[:MOST_TOOLS]
 
-    def start(self, wanted: Sequence[Running]) -> None:
-        """Start those servers that do not run yet, beside each other.
+    def _start(self, server: Running) -> None:
+        """Start a server, without waiting for it: it runs in the person's home, in no entity.
 
         Raises:
             McpMissingError: If the library is not installed.
         """
-        now = time.monotonic()
-        resting = [one for one in wanted if one.failed_at and now - one.failed_at < AGAIN_SECONDS]
-        starting = [one for one in wanted if one.link is None and one not in resting]
-        if not starting:
-            return
-        link = self._library()
+        link, own, config = self._library(), self._person_environ, server.config
         if self._portal is None:
             self._portal = self._ends.enter_context(link.talking())
-        for server in starting:
-            try:
-                pipe = link.Pipe(server.config.command, self._environ(server), self._folder())
-            except UserError as error:
-                self._fail(server, f"was not started: {error}")
-                continue
-            server.link = link.Link(self._portal, pipe, server.config.timeout_seconds)
-        for server in starting:
-            if server.link is not None:
-                self._take(server, server.link)
-
-    def _take(self, server: Running, link: Link) -> None:
-        """Wait for the tools of a server."""
+        home = disk.expanded(Path(own.get("HOME") or "~"))
+        folder = home if home.is_dir() else Path(tempfile.gettempdir())
+        environ = workspace.environment(own, config.variables, desktop=False)
         try:
-            listed = link.tools()
+            for name in config.variables:
+                value = installation.secret(name, own, self._secrets_file)
+                environ |= {} if value is None else {name: value}
+        except UserError as error:
+            self._fail(server, f"was not started: {error}")
+            return
+        pipe = link.Pipe(config.command, environ, folder)
+        server.link = link.Link(self._portal, pipe, config.timeout_seconds)
+
+    def _take(self, server: Running) -> None:
+        """Wait for the tools of a server that was started."""
+        if server.link is None:
+            return
+        try:
+            server.tools = _chosen(server, server.link.tools())
         except ServerFailedError as error:
             self._fail(server, str(error))
             return
         server.problem, server.failed_at = "", None
-        server.tools = _chosen(server, listed)
         if lacking := [name for name in server.config.tools if name not in server.tools]:
             self._say(f"the MCP server {server.name} has no such tool as {', '.join(lacking)}")
-
-    def _environ(self, server: Running) -> dict[str, str]:
-        """Return all that a server gets of the environment.
-
-        Raises:
-            CredentialsError: If the owner's secrets can't be read.
-        """
-        names = server.config.variables
-        environ = workspace.environment(self._person_environ, names, desktop=False)
-        for name in names:
-            value = installation.secret(name, self._person_environ, self._secrets_file)
-            if value is not None:
-                environ[name] = value
-        return environ
-
-    def _folder(self) -> Path:
-        """Return where servers run: the person's home, never an entity's folder."""
-        home = disk.expanded(Path(self._person_environ.get("HOME") or "~"))
-        return home if home.is_dir() else Path(tempfile.gettempdir())
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """Carry out a call; never raises for what the server does."""
