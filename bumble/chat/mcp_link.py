@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-from anyio.abc import Process
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -71,7 +70,12 @@ class Pipe(Struct):
             OSError: If it can't be started.
             ValueError: If its command has a NUL in it.
         """
-        process = await self._start()
+        program, *arguments = self.command
+        found = shutil.which(program, path=self.environ.get("PATH", os.defpath))
+        # its pipes are there, for they are asked for
+        process: Any = await anyio.open_process(
+            [found or program, *arguments], cwd=self.folder, env=self.environ, **workspace.APART
+        )
         to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
         try:
@@ -87,18 +91,11 @@ class Pipe(Struct):
             with anyio.CancelScope(shield=True):
                 await _end(process)
 
-    async def _start(self) -> Process:
-        program, *arguments = self.command
-        found = shutil.which(program, path=self.environ.get("PATH", os.defpath))
-        return await anyio.open_process(
-            [found or program, *arguments], cwd=self.folder, env=self.environ, **workspace.APART
-        )
-
     async def _read(
-        self, process: Process, to_us: MemoryObjectSendStream[SessionMessage | Exception]
+        self, process: Any, to_us: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         """Hand on what it says, a line a message; what is none is passed over."""
-        lines = BufferedByteReceiveStream(_there(process.stdout))
+        lines = BufferedByteReceiveStream(process.stdout)
         async with to_us:
             with suppress(*GONE, anyio.IncompleteRead):
                 while self.received < MAX_BYTES and self.messages < MOST_MESSAGES:
@@ -114,36 +111,27 @@ class Pipe(Struct):
                 self.flooded = True
 
     async def _write(
-        self, process: Process, from_us: MemoryObjectReceiveStream[SessionMessage]
+        self, process: Any, from_us: MemoryObjectReceiveStream[SessionMessage]
     ) -> None:
-        stdin = _there(process.stdin)
         async with from_us:
             with suppress(*GONE):
                 async for sent in from_us:
                     text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
                     self.received = self.messages = 0
-                    await stdin.send(f"{text}\n".encode())
+                    await process.stdin.send(f"{text}\n".encode())
 
-    async def _listen(self, process: Process) -> None:
+    async def _listen(self, process: Any) -> None:
         """Keep the end of its errors."""
         with suppress(*GONE):
-            async for piece in _there(process.stderr):
+            async for piece in process.stderr:
                 self.tail += piece
                 del self.tail[:-TAIL_BYTES]
 
 
-def _there(stream: T | None) -> T:
-    """Return a pipe of a program, which is there because it was asked for."""
-    if stream is None:
-        raise OSError("the program has no pipe")
-    return stream
-
-
-async def _end(process: Process) -> None:
+async def _end(process: Any) -> None:
     """Let the program end by itself for a moment, then kill it and all that it started."""
-    if process.stdin is not None:
-        with suppress(*GONE):
-            await process.stdin.aclose()
+    with suppress(*GONE):
+        await process.stdin.aclose()
     with anyio.move_on_after(END_SECONDS):
         await process.wait()
     workspace.kill_group(process.pid)
@@ -261,11 +249,9 @@ class Link:
 
     def close(self) -> None:
         """Have the server end, and wait for it, but not long."""
-        if self._ended is not None:
+        if self._ended is not None and self._ready.done():
             self._portal.call(self._ended.set)
         else:
-            self._life.cancel()
-        if not self._ready.done():
             self._life.cancel()
         try:
             self._life.result(GONE_SECONDS)
