@@ -218,7 +218,7 @@ def _update_file(
         mtime_ns if settled else -1,
         ctime_ns,
         size,
-        _digest(root, path),
+        digest(root, path),
         row.problem if row else "",
         row.problem_line if row else None,
     )
@@ -232,7 +232,8 @@ def _update_file(
     return len(read)
 
 
-def _digest(root: Path, path: str) -> str:
+def digest(root: Path, path: str) -> str:
+    """Identify what a file says, its companion included; empty where it can't be read."""
     try:
         data = companions.read(root, path)
         return "" if data is None else disk.sha256(data)

@@ -12,10 +12,8 @@ from contextlib import suppress
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import IndexDamagedError, RecordInvalidError, UnsafePathError
-from bumble.files import disk
 from bumble.index import chunks, ingest
 from bumble.index.rows import packed, storable, unpacked
 from bumble.index.store import Store
@@ -69,10 +67,8 @@ class Standing:
 
     def _is_known(self, path: str) -> bool:
         row = self._store.file(path)
-        with suppress(OSError, UnsafePathError):
-            data = companions.read(self._entity.root, path) if row else None
-            return row is not None and data is not None and row.sha256 == disk.sha256(data)
-        return False
+        known = row.sha256 if row else ""
+        return bool(known) and known == ingest.digest(self._entity.root, path)
 
 
 def _says(texts: Iterable[chunks.RecordText], hit: Hit) -> bool:

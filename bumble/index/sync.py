@@ -22,7 +22,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.entity import companions
 from bumble.entity.folder import Entity
 from bumble.errors import (
     IndexServerError,
@@ -275,9 +274,7 @@ def state(
         changed, removed = ingest.changes(ingest.scan(entity), database.stamps())
         unsettled = [path for path in changed if path in indexed and indexed[path].mtime_ns == -1]
         same = [
-            path
-            for path in unsettled
-            if disk.sha256(companions.read(entity.root, path) or b"") == indexed[path].sha256
+            path for path in unsettled if ingest.digest(entity.root, path) == indexed[path].sha256
         ]
         return IndexState(
             exists=True,

@@ -84,14 +84,15 @@ def pull(
         WeightsMissingError: If no source gives a file, with each one's reason.
         FolderUnwritableError: If the disk is too small or can't be written.
     """
-    try:
+    with disk.translate_os_errors(folder):
         disk.make_folder(folder)
         with _alone(entry, folder, means):
-            installed = _find_installed(entry, folder, means) or _fetch_all(
-                entry, folder, means, own
-            )
-    except OSError as error:
-        raise FolderUnwritableError(folder, error.strerror or str(error)) from error
+            try:
+                installed = store.find(folder, entry)
+            except WeightsMissingError as error:
+                means.note(str(error).splitlines()[0])
+                installed = None
+            installed = installed or _fetch_all(entry, folder, means, own)
     return embedders.calibrated(installed) if entry.embedding else installed
 
 
@@ -105,16 +106,6 @@ def _alone(entry: CatalogEntry, folder: Path, means: store.PullOptions) -> Itera
             means.note(f"{entry.name}: another process is pulling it; waiting for that")
             stack.enter_context(locking.held(path))
         yield
-
-
-def _find_installed(
-    entry: CatalogEntry, folder: Path, means: store.PullOptions
-) -> store.Installed | None:
-    try:
-        return store.find(folder, entry)
-    except WeightsMissingError as error:
-        means.note(str(error).splitlines()[0])
-        return None
 
 
 def _fetch_all(
