@@ -201,7 +201,9 @@ def _chunks(kind: str, of: RecordText) -> Iterator[Chunk]:
 def _record(kind: str, path: Path) -> Iterator[RecordText]:
     """Read the text of a record that has a file of its own."""
     record: Any = _KINDS[kind].load(path)
-    text, at = _told(record), record.when
+    text, at = record.told, record.when
+    if isinstance(record, dreams.Dream):  # its images and their thread, without headings
+        text = "\n".join((*record.fragments, record.thread)).strip()
     if isinstance(record, Relationship):
         at = record.last_interaction
         for note in record.apart:  # what others told of them, for those who heard it
@@ -224,14 +226,6 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
         tags=getattr(record, "tags", ()),
         active=not (getattr(record, "dormant", False) or getattr(record, "archived", False)),
     )
-
-
-def _told(record: Any) -> str:
-    """Return what a record says: of a dream its images and their thread, without headings."""
-    if isinstance(record, dreams.Dream):
-        return "\n".join((*record.fragments, record.thread)).strip()
-    told: str = record.told
-    return told
 
 
 def _head(record: Any) -> str:

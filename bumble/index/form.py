@@ -161,11 +161,6 @@ def languages(text: str) -> list[str]:
     return [name for name, count in counts.items() if most and count == most]
 
 
-def is_own(text: str) -> bool:
-    """Say whether a text speaks of who says it."""
-    return not _languages()[language(text)].first_person.isdisjoint(_words(text))
-
-
 @lru_cache(maxsize=16)  # a text is asked for its language first, then for its form
 def _words(text: str) -> tuple[str, ...]:
     return tuple(stop_words.WORD_PART.findall(unicodedata.normalize("NFC", text).casefold()))

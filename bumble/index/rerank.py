@@ -402,6 +402,6 @@ def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool
     ]
     everyone = set[str]().union(*people)
     asked_for = {name for name in everyone if late.asked_about(question.text, name)}
-    if not asked_for or form.is_own(question.text):
+    if not asked_for or form.form(question.text, form.language(question.text)).own:
         asked_for |= {question.asker} if question.asker else everyone - {question.entity}
     return [not asked_for.isdisjoint(names) for names in people]

@@ -265,7 +265,10 @@ def _opened(path: Path, flags: int) -> SqliteStore:
     with readable(path):
         store = SqliteStore(path, _connect(path, flags))
         try:
-            _check(store)
+            if not installation.is_own(_marked(store.meta("token")), store.meta("mark")):
+                raise IndexUnusableError(path, "it was not made here")
+            if store.meta("schema") != VERSION:
+                raise IndexUnusableError(path, "it was made by another version of bumble")
         except (IndexUnusableError, FolderUnwritableError):
             store.close()
             raise
@@ -274,14 +277,6 @@ def _opened(path: Path, flags: int) -> SqliteStore:
 
 def _marked(token: str) -> str:
     return f"index {token}"
-
-
-def _check(store: SqliteStore) -> None:
-    """Refuse an index that another version of bumble made, or another installation."""
-    if not installation.is_own(_marked(store.meta("token")), store.meta("mark")):
-        raise IndexUnusableError(store.path, "it was not made here")
-    if store.meta("schema") != VERSION:
-        raise IndexUnusableError(store.path, "it was made by another version of bumble")
 
 
 def _connect(path: Path, flags: int) -> apsw.Connection:

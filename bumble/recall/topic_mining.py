@@ -391,7 +391,11 @@ def _recurring(
     for word in found.values():
         word.expected = sum(share * totals[code] for (_, code), share in word.shares.items())
         word.nouns = 1.0 if word.is_name else word.as_noun.total() / word.places
-        _name(word)
+        word.type = "name" if word.is_name else "word"
+        counts = word.as_noun or word.surfaces
+        # the commonest way to write it, the plainer of two that are as common
+        name = min(counts, key=lambda name: (-counts[name], name.swapcase()))
+        word.name = name[:1].upper() + name[1:]
     _weigh_own(found.values())
     return [word for word in found.values() if _recurs(word, texts)]
 
@@ -432,15 +436,6 @@ def _weigh_own(found: Collection[_Word]) -> None:
     common = own / sum(word.uttered for word in found)
     for word in found:
         word.own = (word.told + 1) / (word.uttered * common + 1)
-
-
-def _name(word: _Word) -> None:
-    """Give a word the name under which it is shown."""
-    counts = word.as_noun or word.surfaces
-    # the commonest way to write it, the plainer of two that are as common
-    name = min(counts, key=lambda name: (-counts[name], name.swapcase()))
-    word.type = "name" if word.is_name else "word"
-    word.name = name[:1].upper() + name[1:]
 
 
 def _recurs(candidate: _Candidate, texts: Sequence[Text]) -> bool:

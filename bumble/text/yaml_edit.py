@@ -197,7 +197,9 @@ def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> 
             below = "\n" + nested(rest, value, above[0].start_mark.column + 2)
             return _replace(source, *above, below.rstrip("\n"), newline)
         if node.flow_style:  # `{a: 1}`: written anew as a whole
-            return _replace_flow(source, node, rest, value, removing=removing)
+            start, end = node.start_mark.index, node.end_mark.index
+            whole = _with(parse_mapping(source[start:end]), rest, value, removing=removing)
+            return source[:start] + inline(whole) + source[end:]
         found = yaml_read.find(node, key)
         if found is None:
             return _append(source, node, rest, value, newline)
@@ -322,11 +324,3 @@ def _append(source: str, node: Node, keys: Sequence[str], value: Any, newline: s
     at = end.end() if end else len(source)
     text = nested(keys, value, node.start_mark.column).replace("\n", newline)
     return _open_line(source[:at], newline) + text + source[at:]
-
-
-def _replace_flow(
-    source: str, node: Node, keys: Sequence[str], value: Any, *, removing: bool
-) -> str:
-    start, end = node.start_mark.index, node.end_mark.index
-    data = parse_mapping(source[start:end])
-    return source[:start] + inline(_with(data, keys, value, removing=removing)) + source[end:]

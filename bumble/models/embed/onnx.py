@@ -247,16 +247,12 @@ class OnnxEmbedder:
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
         every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        return self._ready().run(None, {name: every[name] for name in self._inputs}), mask
-
-    def _ready(self) -> Any:
-        """Return the graph to run, rewritten where a process turns out to embed a lot."""
-        if self._runs_left == 0:
+        if self._runs_left == 0:  # a process that embeds a lot has its graph rewritten
             self._session = _load_session(
                 self._weights, optimise=True, threads=self._threads, shown=self._inner_states
             )
         self._runs_left = self._runs_left - 1 if self._runs_left else None
-        return self._session
+        return self._session.run(None, {name: every[name] for name in self._inputs}), mask
 
     def _pooled(self, hidden: Floats, mask: NDArray[np.int64]) -> Floats:
         pooled = mean_of_tokens(hidden, mask)
