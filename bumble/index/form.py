@@ -135,11 +135,10 @@ def rules_of(code: str) -> Rules | None:
 
 def form(text: str, language: str) -> Form:
     """Say how a text in a language is put."""
-    rules = _languages()[language]
     words, asking = _words(text), 0
     if _ASKS.search(text):
         asking = sum(len(_words(each)) for each in SENTENCE.findall(text) if _ASKS.search(each))
-    own = not rules.first_person.isdisjoint(words)
+    own = not _languages()[language].first_person.isdisjoint(words)
     return Form(asking / len(words) if words else 0.0, own)
 
 

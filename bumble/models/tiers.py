@@ -123,8 +123,7 @@ MEMORY_KINDS: tuple[Kind, ...] = ("whose_i", "schema", "facts")
 
 def share(answers: Answers, kind: Kind) -> float:
     """Return the share of cases of a kind that were right."""
-    given = answers[kind]
-    return given.count("1") / len(given)
+    return answers[kind].count("1") / len(answers[kind])
 
 
 def tiers(answers: Answers) -> dict[Purpose, Tier]:

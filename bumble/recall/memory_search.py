@@ -68,8 +68,12 @@ def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dic
     for session in session_files.talks(entity.sessions / name / sessions.FILE for name in waiting):
         for message in session.messages if base.may_read(session.people, readers) else ():
             notice = session.notices.get(message.id)
-            may_quote = secrets.find_secret(message.text) is None
-            if notice and notice.keep and notice.corrects and may_quote:
+            if (
+                notice
+                and notice.keep
+                and notice.corrects
+                and secrets.find_secret(message.text) is None
+            ):
                 template = templates.load(words.language(message.text))
                 line = quotes.plain(quotes.line(quotes.of(message, zone), template))
                 newer[notice.corrects[0]] = NewerWord(message.id, line)

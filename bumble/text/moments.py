@@ -26,9 +26,8 @@ def read(value: object, name: str) -> datetime:
     try:
         at = datetime.fromisoformat(str(value))
     except ValueError:
-        text = str(value)[:60]
         raise ValueError(
-            f"`{name}` should be a time like 2026-05-24T03:12:47+02:00, not `{text}`"
+            f"`{name}` should be a time like 2026-05-24T03:12:47+02:00, not `{str(value)[:60]}`"
         ) from None
     if at.tzinfo is None:
         raise ValueError(f"`{name}` has no UTC offset: write {at.isoformat()}+00:00, or your own")

@@ -304,8 +304,7 @@ def _replace(source: str, key: Node, old: Node, text: str, newline: str) -> str:
     if "\n" in text:
         head, below = text.split("\n", 1)
         line_end = _line_end(source, end)
-        tail = source[end:line_end]
-        whole = f"{head}{comment}{tail}{newline}{below}".replace("\r\n", "\n")
+        whole = f"{head}{comment}{source[end:line_end]}{newline}{below}".replace("\r\n", "\n")
         return source[:start] + whole.replace("\n", newline) + source[line_end:]
     return source[:start] + text + comment + source[end:]
 
