@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, timedelta, tzinfo
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -30,7 +30,7 @@ from bumble.recall import memory_search, prompt_memories, whole_record
 from bumble.records import base, relationships, session_files
 from bumble.runtime.job import array, ask, closed
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, tokens, words
+from bumble.text import moments, stop_words, tokens, words
 
 Scope = Literal["current_session", "recent_sessions", "all_sessions", "all"]
 RECENT = 5  # conversations
@@ -397,13 +397,10 @@ class _Plan:
             for person in self._people
             if wanted & {name.casefold() for name in (*person.names, person.id)}
         )
-        after, before = (self._day(look.get(end)) for end in ("from", "to"))
+        days, zone = (look.get(end) for end in ("from", "to")), self.reach.base.at.tzinfo or UTC
+        after, before = (moments.local(day, zone) if day else None for day in days)
         until = before + timedelta(days=1) if before else None
         return self.reach.search(look["query"], people=people, after=after, before=until)
-
-    def _day(self, text: str | None) -> datetime | None:
-        zone = self.reach.base.at.tzinfo or UTC
-        return datetime.fromisoformat(text).replace(tzinfo=zone) if text else None
 
     def _put(self, sources: Iterable[Hit]) -> list[int]:
         """Give places numbers; one that was there keeps its own, and gets what is new."""

@@ -114,9 +114,7 @@ def _in_json(key: str, part: str) -> str | None:
     """Write a part of a value on one line as JSON has it; None where it is more than plain."""
     if key:
         return f"{key}:" if key[0] == '"' else f'"{key}":'
-    if part in "[]{},":
-        return part
-    if part[0] == '"':
+    if part in "[]{}," or part[0] == '"':
         return part
     value = _scalar(part.strip(" "))
     return None if value is MISSING else f'"{value}"' if isinstance(value, str) else part
