@@ -57,6 +57,21 @@ class Period(Struct, frozen=True):
         return at is not None and self.start <= at < self.end
 
 
+class IndexedText(Struct, frozen=True):
+    """What the index holds of a record, or of a passage of one."""
+
+    kind: str  # of its passages: `message`
+    id: str  # the record's: `ep_…`, `msg_…`, a section's title
+    path: str  # relative to the entity folder
+    line: int
+    text: str
+    at: datetime | None
+    audience: tuple[str, ...]
+    trust: str
+    session: str
+    speaker: str  # of a message, as shown
+
+
 class FileRow(NamedTuple):  # ten thousand of them are read before each search
     """What is known of an indexed file."""
 

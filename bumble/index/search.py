@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from bumble.entity.folder import Entity
 from bumble.errors import IndexUnusableError
 from bumble.index import late, place, rerank, terms
-from bumble.index.rows import Filter, Period, encoded, passage_id, unpacked
+from bumble.index.rows import Filter, IndexedText, Period, encoded, passage_id, unpacked
 from bumble.index.standing import Standing
 from bumble.index.store import Store
 from bumble.models.embed.protocol import Embedder, Floats, QueryTokens
@@ -35,20 +35,10 @@ UNSEEN = 4  # unrelated texts that are counted with them, for an index that is a
 _SHARES = late.Shares()
 
 
-class Hit(Struct, frozen=True):
+class Hit(IndexedText, frozen=True):
     """A record that was found, by its best passage."""
 
-    kind: str
-    id: str  # the record's: `ep_…`, `msg_…`, a section's title
-    path: str  # relative to the entity folder
-    line: int
-    text: str
-    at: datetime | None
     people: tuple[str, ...]
-    audience: tuple[str, ...]
-    trust: str
-    session: str
-    speaker: str
     score: float
     parts: rerank.Parts
     faded: bool = False  # dormant or archived

@@ -81,15 +81,15 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[top
                 record,
                 path,
                 int(line),
-                datetime.fromisoformat(str(at)) if at else None,
                 " ".join(str(passage[5]) for passage in passages),
-                languages[path],
-                str(speaker),
-                str(session),
+                datetime.fromisoformat(str(at)) if at else None,
                 listed,
                 str(trust),
-                () if kind in TAGGED_BY_CYCLES else unpacked(str(marked)),
-                (is_talked_with and kind in OWN) or speaker == memory.name,
+                str(session),
+                str(speaker),
+                language=languages[path],
+                tags=() if kind in TAGGED_BY_CYCLES else unpacked(str(marked)),
+                is_own=(is_talked_with and kind in OWN) or speaker == memory.name,
             )
         )
     return texts

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.index import form
+from bumble.index.rows import IndexedText
 from bumble.records import provenance
 from bumble.text import stop_words, words
 
@@ -55,20 +56,10 @@ _ELIDED = patterns.compile(r"(l|d|un|(?:d|n)ell|all|dall|sull|qu)'(?=\w{3})", re
 _SENTENCE_START = patterns.compile(r"(?:^|[.!?…:\n])[\s\"'“”„«»(*-]*$")
 
 
-class Text(Struct, frozen=True):
+class Text(IndexedText, frozen=True):
     """One record, in the fields by which topics are found in it."""
 
-    kind: str  # of its passages: `message`
-    id: str
-    path: str
-    line: int
-    at: datetime | None
-    text: str
     language: str
-    speaker: str  # of a message, as shown
-    session: str
-    audience: tuple[str, ...]
-    trust: str
     tags: tuple[str, ...] = ()  # that its record has, beside those in the text
     is_own: bool = False  # whether the entity wrote it: what it says often is its manner
 

@@ -14,7 +14,7 @@ NOW = datetime(2026, 5, 24, 12, tzinfo=UTC)
 def text(words: str, days_ago: float = 1, language: str = "en", number: int = 0) -> Text:
     at = NOW - timedelta(days=days_ago)
     record = f"msg_{days_ago}_{number}"
-    return Text("message", record, "s", 1, at, words, language, "Sam", "ses_1", (), "owner")
+    return Text("message", record, "s", 1, words, at, (), "owner", "ses_1", "Sam", language)
 
 
 def names(topics: list[Topic]) -> list[str]:
