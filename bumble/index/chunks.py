@@ -46,18 +46,23 @@ _MESSAGE = "message"
 _MESSAGE_ID = patterns.compile(r'"id"\s*:\s*"([^"]+)"')
 
 
-class RecordText(Struct, frozen=True):
+class RecordPart(Struct, frozen=True):
+    """What a text of a record and a passage of it have in common."""
+
+    record: str  # the record's id: `ep_…`, `msg_…`, a section's title, a person's id
+    text: str  # as it is shown
+    line: int  # of the file, from 1, on which the text begins
+    at: str = ""  # ISO 8601 with offset; empty if it has no time
+    people: tuple[str, ...] = ()  # ids of those it is about, or who took part
+    tags: tuple[str, ...] = ()  # of its record, of a passage those in its text, too, as compared
+    active: bool = True  # False: dormant or archived; found by search, not by recall
+
+
+class RecordText(RecordPart, frozen=True, kw_only=True):
     """A text of a record, of which chunks are made."""
 
-    record: str  # as of a chunk
-    text: str
-    line: int  # of the file, from 1, on which the text begins
     origin: base.Provenance
     head: str = ""  # leads each chunk, unseen: a date, a title, names; what a bare record shows
-    at: str = ""
-    people: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    active: bool = True
 
     @property
     def passages(self) -> list[form.Passage]:
@@ -69,21 +74,15 @@ class RecordText(Struct, frozen=True):
         return piece.text or self.head.strip()
 
 
-class Chunk(Struct, frozen=True):
+class Chunk(RecordPart, frozen=True, kw_only=True):
     """A passage of a record, ready to be indexed."""
 
     kind: str  # one of kinds.INDEXED
-    record: str  # the record's id: `ep_…`, `msg_…`, a section's title, a person's id
-    ordinal: int  # among the chunks of this record in this file, from 0
-    line: int  # of the file, from 1
-    text: str  # as it is shown
+    ordinal: int = 0  # among the chunks of this record in this file
     embedded: str  # as it is embedded
     terms: tuple[str, ...]  # as it is found by words
     around: tuple[str, ...] = ()  # terms of the turns before it
     recipe: tuple[tuple[str, float], ...] = ()  # the vector: hashes of embedded texts with weights
-    at: str = ""  # ISO 8601 with offset; empty if it has no time
-    people: tuple[str, ...] = ()  # ids of those it is about, or who took part
-    tags: tuple[str, ...] = ()  # of its record and its text, as they are compared
     audience: tuple[str, ...] = ()  # ids of those who may meet it in a prompt; empty: everyone
     trust: str = ""  # one of records.TRUSTS, or empty
     session: str = ""  # the session a message belongs to
@@ -91,7 +90,6 @@ class Chunk(Struct, frozen=True):
     speaker: str = ""  # who said it, as shown
     form: form.Form = form.PLAIN  # how it is put
     language: str = words.DEFAULT_LANGUAGE  # that its terms are made in
-    active: bool = True  # False: dormant or archived; found by search, not by recall
 
     @property
     def hash(self) -> str:
@@ -180,13 +178,12 @@ def _chunks(kind: str, of: RecordText) -> Iterator[Chunk]:
     for piece in of.passages:
         embedded = f"{of.head}{piece.text}"
         yield Chunk(
-            kind,
             of.record,
-            0,
-            of.line + piece.line,
             of.shown(piece),
-            embedded,
-            tuple(terms.terms(embedded, code)),
+            of.line + piece.line,
+            kind=kind,
+            embedded=embedded,
+            terms=tuple(terms.terms(embedded, code)),
             at=of.at,
             people=of.people,
             tags=_folded((*of.tags, *words.tags_in(piece.text))),
@@ -209,7 +206,8 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
         for note in record.apart:  # what others told of them, for those who heard it
             told = note.at.isoformat() if note.at else ""
             yield RecordText(
-                *(record.id, note.text, 1, note.provenance),
+                *(record.id, note.text, 1),
+                origin=note.provenance,
                 head=f"{record.name}\n",
                 at=told,
                 people=(record.id,),
@@ -219,7 +217,7 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
         record.id,
         text,
         source.count("\n", 0, max(0, source.rfind(text))) + 1 - record.source.beside,
-        record.provenance,
+        origin=record.provenance,
         head=_head(record),
         at=at.isoformat() if at else "",
         people=(record.id,) if isinstance(record, Relationship) else record.concerned,
@@ -255,7 +253,7 @@ def _knowledge(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
             section.title,
             section.text,
             section.line + gap,
-            section.provenance,
+            origin=section.provenance,
             head=f"{section.title}\n",
         )
 
@@ -271,7 +269,7 @@ def _journal(text: str, path: Path, zone: tzinfo) -> Iterator[RecordText]:
             f"{entry.at:%Y-%m-%d %H:%M:%S}",
             entry.text,
             entry.line + gap,
-            entry.provenance,
+            origin=entry.provenance,
             head=f"({spoken_date(entry.at.date())}) {tags}".strip() + " ",
             at=entry.at.isoformat(),
             tags=entry.tags,
@@ -285,7 +283,7 @@ def _topic(path: Path) -> Iterator[RecordText]:
             topic.id,
             catalyst.text,
             catalyst.line,
-            topic.provenance,
+            origin=topic.provenance,
             head=f"{topic.name}: ",
             at=topic.at.isoformat() if topic.at else "",
         )
@@ -319,7 +317,7 @@ def _talk(text: str, path: Path, _: tzinfo) -> Iterator[RecordText]:
     session = base.of_text(text, path, sessions.parse)
     origin = base.Provenance(audience=session.people)
     for message in turns(session):
-        yield RecordText(message.id, message.text, 1, origin)
+        yield RecordText(message.id, message.text, 1, origin=origin)
 
 
 _KINDS = {kind.passages: kind for kind in kinds.KINDS if isinstance(kind, RecordKind)}
@@ -368,15 +366,14 @@ def _turn(
     for piece in form.split(message.text):
         embedded = head + piece.text
         yield Chunk(
-            _MESSAGE,
             message.id,
-            0,
-            line,
             piece.text,
-            embedded,
-            tuple(terms.terms(embedded, language)),
-            around,
-            _recipe(embedded, before),
+            line,
+            kind=_MESSAGE,
+            embedded=embedded,
+            terms=tuple(terms.terms(embedded, language)),
+            around=around,
+            recipe=_recipe(embedded, before),
             at=message.at.isoformat(),
             tags=_folded(words.tags_in(message.text)),
             trust=message.trust,
