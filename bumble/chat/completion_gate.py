@@ -50,12 +50,15 @@ class Gate(Struct, frozen=True):
     judges: Judges  # when the model is asked
     give_up: Callable[[], None] = lambda: None  # called when the model can't judge
 
-    def missing(self, reply: str, done: Sequence[tuple[Action, Result]]) -> str:
+    def missing(
+        self, reply: str, done: Sequence[tuple[Action, Result]], *, says_all: bool = False
+    ) -> str:
         """Say what is missing before the turn may end; empty: nothing is.
 
         Args:
             reply: All the person was shown in this turn.
             done: What was called in it, oldest first, and what came of each.
+            says_all: Whether the model has said with its words that no work is behind them.
         """
         work = done[-PREVIEWS:]
         if not self.config.enabled:
@@ -64,17 +67,19 @@ class Gate(Struct, frozen=True):
             return SILENT
         if is_chatter(reply) and all(result.failed for _, result in work):
             return ANNOUNCES
-        if self.judges == "always" or (self.judges == "in doubt" and self._doubts(reply, work)):
+        doubts = self.judges == "in doubt" and self._doubts(reply, work, says_all=says_all)
+        if doubts or self.judges == "always":
             return self._judged(reply, work)
         return ""
 
-    def _doubts(self, reply: str, work: Sequence[tuple[Action, Result]]) -> bool:
+    def _doubts(self, reply: str, work: Sequence[tuple[Action, Result]], *, says_all: bool) -> bool:
         """Whether work was demanded or has something to tell, and the reply is short; or failed."""
         if any(result.failed for _, result in work):
             return True
-        tells = (
-            not all(starmap(is_told, work)) if work else bool(route.TECHNICAL.search(self.message))
-        )
+        if work:
+            tells = not (says_all or all(starmap(is_told, work)))
+        else:
+            tells = bool(route.TECHNICAL.search(self.message))
         return tells and len(reply.strip()) < CHATTER_CHARS
 
     def _judged(self, reply: str, work: Sequence[tuple[Action, Result]]) -> str:

@@ -125,6 +125,7 @@ class LoopStep(Struct, frozen=True):
     ends: bool = True  # whether the model wants the turn to end with it
     waits: bool = False  # whether it would rather hear more first
     announces: bool = False  # whether it says that it only announced what it has still to do
+    says_all: bool = False  # whether it says that nothing is left to do
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
 
     @property
@@ -448,13 +449,15 @@ class _Turn(Struct):
                     results += pool.map(done, row, places)
             else:
                 results += map(done, row, places)
+        then = {one.arguments.get("then") for one in calls if one.name == "say"} - {None}
         return LoopStep(
             said,
             tuple(work),
             tuple(results),
             ends=agency != {"think"} or bool(said),
             waits="wait" in agency,
-            announces=any(one.arguments.get("then") == MORE for one in calls if one.name == "say"),
+            announces=MORE in then,
+            says_all=bool(then) and MORE not in then,
             goes_on=goes_on,
         )
 
@@ -493,7 +496,9 @@ class _Turn(Struct):
         missing = "now speak" if over else "now speak, or act"
         if step.ends:  # else it only thought
             announced = ANNOUNCES if step.announces and not over else ""
-            missing = announced or self.gate.missing(self.outcome.said, self.outcome.pairs)
+            missing = announced or self.gate.missing(
+                self.outcome.said, self.outcome.pairs, says_all=step.says_all
+            )
             if not missing:
                 return "done"
             self.outcome.missing.append(missing)

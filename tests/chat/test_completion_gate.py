@@ -92,3 +92,13 @@ def test_an_able_model_is_asked_only_where_work_was_wanted_and_the_reply_is_shor
     found, model = gate_of(judge("DONE"), judges="in doubt")
     assert replace(found, message=message).missing(reply, work) == ""
     assert bool(model.requests) == asked
+
+
+@pytest.mark.parametrize(("work", "asked"), [([FOUND], False), ([FAILED], True), ([], True)])
+def test_a_model_that_says_that_it_is_done_is_asked_only_where_nothing_was_done_or_it_failed(
+    work: list[tuple[Action, Result]], asked: bool
+) -> None:
+    found, model = gate_of(judge("DONE"), judges="in doubt")
+    found = replace(found, message="Look it up in notes.md")
+    assert found.missing("Done.", work, says_all=True) == ""
+    assert bool(model.requests) == asked
