@@ -152,7 +152,10 @@ def now_text(
             person.name if (person := people.readable_person(runtime, other)) else other
             for other in other_ids
         ]
-        lines.insert(1, f"{prompts.harmless(', '.join(names))} can hear you too.")
+        here = prompts.harmless(", ".join(names))
+        lines.insert(
+            1, f"{here} can hear you too: what one told you alone is not shown to you now."
+        )
     return " ".join(lines)
 
 

@@ -114,7 +114,7 @@ def test_in_company_there_is_a_line_for_each_within_the_budget(private: Entity) 
     model = ScriptedModel([say("Hello both.")])
     in_company(private, model, "We are both here, what do you know of us?", "Sam", "Bo")
     asked = model.requests[0].messages[-1].content
-    assert "Bo can hear you too." in asked
+    assert "Bo can hear you too: what one told you alone is not shown to you now." in asked
     block = asked[asked.index("Who is here:") : asked.index("</memory>")]
     lines = [line for line in block.split("\n") if line.startswith("- ")]
     assert lines[0] == "- Sam (forming, 1 turn so far)"
