@@ -83,7 +83,9 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
 
 
 def examine(
-    shell: Shell, entity: Entity, report_progress: check_records.ProgressCallback
+    shell: Shell,
+    entity: Entity,
+    report_progress: check_records.ProgressCallback = lambda done, total: None,
 ) -> Checkup:
     """Run every check; nothing is written, save which rules were found to be written here."""
     read, found = check_folder.check_settings(entity.file, shell.user_file, shell.environ)

@@ -39,6 +39,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git
 from bumble.history import past
+from bumble.index import place
 from bumble.jobs.forgetting import forget
 from bumble.records import forgotten, kinds
 from bumble.records.kind import Kind
@@ -375,8 +376,6 @@ def open_past(opened: Opened, text: str) -> Opened:
         UsageError: If the time is none, or lies ahead.
         UserError: If nothing can be told of that time.
     """
-    from bumble.index import place
-
     shell, live = opened.shell, opened.entity
     # read a day, which is meant with all its hours, or a time, in the entity's time zone
     at, now = listing.moment(text, opened, "--as-of"), opened.shell.now()

@@ -10,23 +10,23 @@ from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from msgspec.structs import replace
 
+from bumble.bridges.exports import bundle, destination
 from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import plain
 from bumble.cli.models import chat_model
-from bumble.cli.opening import named_in_text
 from bumble.cli.process import Shell
-from bumble.entity import approvals, changes, commits
-from bumble.entity.changes import ChangeSet
+from bumble.entity import approvals, changes, commits, create
 from bumble.entity.config import NAMELESS
 from bumble.entity.folder import find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
 from bumble.files import git, gitdir
+from bumble.history import clone
 from bumble.records import (
     base,
     beliefs,
@@ -38,9 +38,6 @@ from bumble.records import (
     sessions,
 )
 from bumble.text import yaml_edit
-
-if TYPE_CHECKING:
-    from bumble.entity.create import NewEntity
 
 
 @plain
@@ -98,9 +95,6 @@ def new(
 
 def _restore(shell: Shell, folder: Path, archive: Path, *, use_git: bool) -> None:
     """Make the entity of an archive again."""
-    from bumble.bridges.exports import bundle, destination
-    from bumble.history import clone
-
     root = root_of(shell, folder)
     bundle.check(root)
     is_kept = use_git and gitdir.find(root) is None
@@ -325,9 +319,6 @@ def make(
         What was made: folder, name, archetype, owner, timezone, and the git repository that keeps
         its history, if one does.
     """
-    from bumble.bridges.exports import destination
-    from bumble.entity import create
-
     root = root_of(shell, folder)
     kinds = list(create.archetypes())
     choose = partial(_choose, asks=asks and shell.interactive)
@@ -374,7 +365,7 @@ def root_of(shell: Shell, folder: Path) -> Path:
     if not folder.is_absolute() and not shell.cwd.is_dir():
         raise UsageError(f"The folder you are in, {shell.cwd}, is gone: go to one that is there.")
     try:
-        root = named_in_text(shell.real_path(folder))
+        root = opening.named_in_text(shell.real_path(folder))
         in_the_way = [destination for destination in (root, *root.parents) if destination.is_file()]
         root.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -386,10 +377,10 @@ def root_of(shell: Shell, folder: Path) -> Path:
     return root
 
 
-def _look_after(shell: Shell, root: Path, newborn: NewEntity, made: ChangeSet) -> Path | None:
+def _look_after(
+    shell: Shell, root: Path, newborn: create.NewEntity, made: changes.ChangeSet
+) -> Path | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
-    from bumble.history import clone
-
     around = gitdir.find(root)
     kept_by = None if around is None else around.top
     if kept_by is None and git.init(root):

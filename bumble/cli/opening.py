@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import index_place, output
+from bumble.cli import index_place, output, setting_files
 from bumble.cli.process import Shell
 from bumble.entity import (
     approvals,
@@ -41,6 +41,7 @@ from bumble.errors import (
     SettingInvalidError,
 )
 from bumble.files import disk, git, gitdir
+from bumble.history import clone
 from bumble.runtime import rules
 from bumble.text.printable import HALF
 
@@ -275,8 +276,6 @@ def identity_of(shell: Shell, root: Path, read: Settings) -> Identity:
 
 def _with_rules(opened: Opened, flags: Mapping[str, object]) -> Opened:
     """Ask the owner once about rules that came from elsewhere; who isn't there is told of them."""
-    from bumble.cli import setting_files
-
     shell, root = opened.shell, opened.root
     waiting = rules.pending(opened.entity, rules.read(opened.entity, opened.settings), whole=True)
     if not waiting:
@@ -352,8 +351,6 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
 
 def _teach_git(opened: Opened) -> None:
     """Tell git how to merge the folder, or say that it has not been told."""
-    from bumble.history import clone
-
     root = opened.entity.root
     place = git.at(root, trusted=opened.settings.trusted)
     if place is None or not clone.lacks_driver(root, place.repository):
@@ -388,8 +385,6 @@ def _check_merges(opened: Opened) -> None:
     root = opened.entity.root
     if (repository := _maybe_half_merged(root)) is None:
         return
-    from bumble.history import clone
-
     waiting = clone.waiting(root, trusted=opened.settings.trusted)
     advice = "`bumble doctor --fix` merges what it can, and says what is yours to settle."
     if waiting:
@@ -413,8 +408,6 @@ def settle_merges(opened: Opened, kept: Sequence[str] = ()) -> None:
     root = opened.entity.root
     if (repository := _maybe_half_merged(root)) is None:
         return
-    from bumble.history import clone
-
     timeout, mended = opened.config.limits.lock_timeout_seconds, clone.Mended()
     with suppress(FolderUnwritableError):  # then nothing is taken from what is half merged
         mended = clone.mend(root, opened.commit_policy, timeout_seconds=timeout)

@@ -21,6 +21,7 @@ from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.opening import Opened
 from bumble.errors import UserError
 from bumble.index.memory import Memory
+from bumble.jobs import tick
 from bumble.llm.protocol import Model
 from bumble.models.embed.protocol import Embedder
 from bumble.models.weights.choice import Choice
@@ -120,8 +121,6 @@ def settle(
     held: job.Held = job.never,
 ) -> Iterator[job.Settled]:
     """Run what passes find due: what is written is a line of the run ledger; a dry run shows it."""
-    from bumble.jobs import tick
-
     if dry_run or not passes:
         return job.settle(runtime, passes, limit, partial(planned, opened), held=held)
     return tick.run(runtime, command, passes, limit, write, held=held)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.cli import output
+from bumble.cli import output, people, writing
 from bumble.cli.command import (
     AsOption,
     EntityOption,
@@ -119,8 +119,6 @@ def chat(
     shell.set_seed(seed)
     if session and new_session:
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
-    from bumble.cli import people, writing
-
     text = None  # opens a conversation
     if message or not sys.stdin.isatty():
         text = writing.text_of(message or ["-"], MAX_MESSAGE_CHARS)

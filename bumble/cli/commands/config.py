@@ -14,13 +14,13 @@ import typer
 
 from bumble.cli import opening, output, setting_files, writing
 from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, group, plain
-from bumble.cli.models import weights
+from bumble.cli.models import chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import folder_trust, layers, settings
 from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UsageError, UserError
-from bumble.llm import detect
+from bumble.llm import detect, scripted
 from bumble.records import journal
 from bumble.records.kind import changed_lines
 from bumble.runtime import rules
@@ -169,9 +169,6 @@ def set_(
 
 def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> None:
     """Say what is wrong with the model that is set now, as far as that can be told."""
-    from bumble.cli.models import chat_model
-    from bumble.llm import scripted
-
     try:
         opened = opening.without_entity(shell) if user else opening.configured(shell, entity)
         chosen = chat_model.choose_model(opened)

@@ -18,11 +18,11 @@ from bumble.errors import RefusedError, UsageError, UserError
 from bumble.records import session_files, sessions
 from bumble.records.base import Provenance
 from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime.runtime import Runtime
 from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.prompt.compact import CompactJob
-    from bumble.runtime.runtime import Runtime
 
 app = group()
 IdArgument = Annotated[

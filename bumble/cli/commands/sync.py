@@ -5,29 +5,22 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import opening, output, writing
+from bumble.cli import doctor, opening, output, writing
 from bumble.cli.command import YesOption, writes
 from bumble.cli.talk import beginning
 from bumble.entity import commits
 from bumble.entity.approvals import Rule
-from bumble.errors import (
-    RecordInvalidError,
-    RefusedError,
-)
+from bumble.errors import RecordInvalidError, RefusedError
 from bumble.history import remote
+from bumble.history.findings import Finding
 from bumble.records import forgotten, kinds, knowledge
 from bumble.runtime import rules
 from bumble.text import printable, words
-
-if TYPE_CHECKING:
-    from bumble.cli.doctor import Checkup
-    from bumble.history.findings import Finding
-
 
 MOST_PATHS = 10  # that are named
 
@@ -109,7 +102,7 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     if gone:
         output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))
     rules_waiting = opening.rules_from_elsewhere(opened)
-    problems = _examine(opened).problems
+    problems = doctor.examine(opened.shell, opened.entity).problems
     pushed = push and not problems
     if pushed:
         remote.push(root, place, target.remote, target.branch)
@@ -139,7 +132,7 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.address(text, shell.cwd)
     _keep(opened)
-    for problem in _examine(opened).problems[:1]:
+    for problem in doctor.examine(opened.shell, opened.entity).problems[:1]:
         why = f"{root}: {problem.where}: {problem.sentence}"
         raise RefusedError(f"{why}\nNothing was uploaded; `bumble doctor` says what helps.")
     found = remote.upload(root, place)
@@ -170,13 +163,6 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         f"On the other machine: git clone {shlex.quote(shown)}, then bumble config trust it."
     )
     output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
-
-
-def _examine(opened: opening.Opened) -> Checkup:
-    """Check the folder as `doctor` does."""
-    from bumble.cli import doctor
-
-    return doctor.examine(opened.shell, opened.entity, lambda done, total: None)
 
 
 def _sentence_of_gone(

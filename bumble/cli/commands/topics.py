@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import asdict, replace
@@ -16,15 +16,13 @@ from bumble.cli.command import AsOption, DryRunOption, LimitOption, YesOption, r
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.index.search import Hit
+from bumble.recall import catalyze as two_stages
+from bumble.recall import survey
 from bumble.recall.deep_recall import Scope
+from bumble.recall.topic_mining import Topic
 from bumble.records import topics
 from bumble.records.kinds import RECALLED
 from bumble.runtime.runtime import Runtime
-
-if TYPE_CHECKING:
-    from bumble.recall.catalyze import Catalyzed
-    from bumble.recall.survey import Survey
-    from bumble.recall.topic_mining import Topic
 
 CATALYSTS = 3  # shown of a topic in a list
 RELATED_HITS = 100  # records by which topics are related to a query
@@ -48,8 +46,6 @@ def petri(
     People, titles, tags, links, and names and words that recur, what stands out most first. No
     model is asked: the same files at the same time give the same topics.
     """
-    from bumble.recall import survey
-
     readers = (people.speaking(opened, speaker).id,)
     query = None if query is None else writing.text_of([query])
     memory = people.memory_of(opened, weights.embedder(opened) if query else None)
@@ -74,7 +70,7 @@ def petri(
         output.say("No topic has to do with that; `bumble petri` lists them all.")
 
 
-def _show(opened: Opened, taken: Survey, name: str, now: datetime, limit: int) -> None:
+def _show(opened: Opened, taken: survey.Survey, name: str, now: datetime, limit: int) -> None:
     topic = taken.find(name)
     if topic is None:
         raise listing.missing("topic", name, [each.name for each in taken.topics])
@@ -108,7 +104,7 @@ def _show(opened: Opened, taken: Survey, name: str, now: datetime, limit: int) -
 
 
 def _lines(
-    taken: Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
+    taken: survey.Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
 ) -> list[str]:
     days = topic.days_since(now)
     seen = "" if days is None else "today" if days == 0 else f"{days} d ago"
@@ -119,7 +115,7 @@ def _lines(
 
 
 def _data(
-    taken: Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
+    taken: survey.Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
 ) -> dict[str, Any]:
     return {
         "name": topic.name,
@@ -157,8 +153,6 @@ def catalyze(
     Joined with what `recall` finds. Without such questions, or an embedding model, it is plain
     search, and says so.
     """
-    from bumble.recall import catalyze as two_stages
-
     listing.choice("register", register, topics.REGISTERS)
     asked = writing.text_of(query)
     search = people.search_of(opened, speaker, None, None)
@@ -206,7 +200,7 @@ def _similarity(hit: Hit) -> float:
     return round(hit.score if calibrated is None else calibrated, 4)
 
 
-def _catalyzed_lines(opened: Opened, catalyzed: Catalyzed) -> Iterator[str]:
+def _catalyzed_lines(opened: Opened, catalyzed: two_stages.Catalyzed) -> Iterator[str]:
     for number, hit in enumerate(catalyzed.hits, 1):
         yield from listing.hit_lines(opened, number, _similarity(hit), hit)
     if catalyzed.contributions:

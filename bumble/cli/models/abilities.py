@@ -18,7 +18,7 @@ from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
-from bumble.llm import detect
+from bumble.llm import detect, scripted
 from bumble.llm.protocol import Model
 from bumble.models import probe, tiers
 from bumble.models.tiers import (
@@ -114,8 +114,6 @@ def _wanted(opened: Configured) -> dict[Purpose, Mapping[str, Tier]]:
 def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
-        from bumble.llm import scripted
-
         path = chat_model.script_of(opened, chosen)
         listed = scripted.abilities(path)
         if listed is None:

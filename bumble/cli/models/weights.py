@@ -16,6 +16,7 @@ from bumble.cli import index_place, output
 from bumble.cli.process import Shell
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
+from bumble.llm import detect
 from bumble.models.weights import catalog, own_models, store
 from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.text import words
@@ -127,10 +128,7 @@ def require_engine() -> None:
     Raises:
         EngineMissingError: If they could not.
     """
-    from bumble.llm import detect
-
-    problem = detect.problem()
-    if problem:
+    if problem := detect.problem():
         raise EngineMissingError(problem)
 
 

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from bumble.chat import context_report, participants, plain_reply, reminders, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
-from bumble.cli import output, people, run_job
+from bumble.cli import output, people, registry, run_job
 from bumble.cli.commands import mcp
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
 from bumble.errors import FileChangedError, UserError
 from bumble.files import disk
+from bumble.jobs import stretch, tick
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import AbsentModel
 from bumble.models.weights.choice import Choice
@@ -206,8 +207,6 @@ class Conversation:
             return ["Nothing was said yet."]
         if not self.runtime.writes:
             return ["Nothing may be written in this conversation."]
-        from bumble.jobs import stretch  # much, of which a turn needs nothing
-
         self.end_warming()
         stable = turn.stable_of(self.runtime, self.session, self.person.id)
         job = compact.CompactJob(self.session, stable.tokens, falls_back=True)
@@ -405,8 +404,6 @@ def open_to_look(
 
 def pending(talk: Conversation) -> dict[str, int]:
     """Return how many jobs of each pass are due; passes without any are left out."""
-    from bumble.cli import registry  # much: nobody waits for it before the answer
-
     waiting: dict[str, int] = {}
     if not talk.runtime.writes:
         return waiting
@@ -465,9 +462,6 @@ def in_background(opened: Opened) -> None:
 
 
 def _settle(talk: Conversation) -> None:
-    from bumble.cli import registry
-    from bumble.jobs import tick
-
     opened, limits = talk.opened, talk.opened.config.limits
     used = len(talk.last.reply.outcome.completions) if talk.last else 0
     model = chat_model.budgeted(
