@@ -377,15 +377,13 @@ def stopped(reason: str, why: str = "") -> None:
         say(f"stopped: {sentence}")
 
 
-class Speech:
-    """Says one answer, piece by piece, behind the name of who speaks."""
+def speech(name: str, *, always: bool = False) -> Callable[[str], None]:
+    """Return what says one answer, piece by piece, the first behind the name of who speaks.
 
-    def __init__(self, name: str, *, always: bool = False) -> None:
-        """Prepare to speak; `always`: the name stands there elsewhere than on a terminal, too."""
-        terminal = sys.stdout is not None and sys.stdout.isatty()
-        self._head = f"{name}> " if terminal or always else ""
-
-    def __call__(self, text: str) -> None:
-        """Say a piece."""
-        head, self._head = self._head, ""
-        piece(head + text)
+    Args:
+        name: Of who speaks.
+        always: Whether it stands there elsewhere than on a terminal, too.
+    """
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    heads = iter([f"{name}> "] if terminal or always else [])
+    return lambda text: piece(next(heads, "") + text)

@@ -172,11 +172,9 @@ def _talk(
 
         repl.run(talk, usage=usage, debug_prefix=debug_prefix)
         return False
-    from bumble.cli.talk import conversation
-
     beginning.introduce(talk, first.text, yes=yes)
     answer(talk, first, typed=typed, usage=usage, debug_prefix=debug_prefix)
-    return conversation.after_answer(talk)
+    return talk.after_answer()
 
 
 def _make_if_missing(shell: Shell, entity: Path | None, model: str | None, *, yes: bool) -> None:
@@ -213,13 +211,11 @@ def answer(
     talk: Conversation, message: turn_view.Typed, *, typed: bool, usage: bool, debug_prefix: bool
 ) -> None:
     """Answer one message and print the answer as it comes."""
-    from bumble.cli.talk import conversation
-
     shell = talk.opened.shell
-    say = (lambda _: None) if shell.json else output.Speech(talk.opened.identity.name)
+    say = (lambda _: None) if shell.json else output.speech(talk.opened.identity.name)
     turn = turn_view.answer(talk, message, say, typed=typed)
     if shell.json:
-        data = turn_view.data(turn) | {"pending": conversation.pending(talk)}
+        data = turn_view.data(turn) | {"pending": talk.pending()}
         output.result(shell, "chat", data, "", turn.outcome.problem)
     shell.stops.obey()
     turn_view.finish(talk, turn, message.wishes, usage=usage, debug_prefix=debug_prefix)

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from itertools import takewhile
@@ -41,8 +41,9 @@ def beginning(runtime: Runtime, session: Session, person: str) -> Request | None
     None where evaluating it ahead gains nothing: a server minds its own cache, a model that may not
     talk isn't asked, and incognito nothing is kept.
     """
-    gains = runtime.local and runtime.writes
-    return turn.next_request(runtime, session, person) if gains else None
+    if not (runtime.local and runtime.writes):
+        return None
+    return turn.next_request(runtime, session, person)
 
 
 LAST_REQUEST = "last_request.json"
@@ -167,8 +168,7 @@ class Conversation:
 
     def _reading(self, prepared: Turn) -> str:
         """Say what comes before the first word: weights that are loaded, and tokens to be read."""
-        shown = prepared.composed.request.messages
-        size = sum(tokens.estimate(message.content) for message in shown)
+        size = sum(tokens.estimate(one.content) for one in prepared.composed.request.messages)
         reads = f"reads about {size:,} tokens"
         wakes = self.choice is not None and self.choice.backend == "embedded" and not self.last
         return f"wakes {self.runtime.model.name} and {reads}" if wakes else reads
@@ -241,9 +241,10 @@ class Conversation:
             output.warn(self.opened.shell, str(problem))
 
     def _last_spoke(self) -> datetime | None:
-        folder, person = self.opened.entity.sessions, self.person.id
-        begun = self.session if self.session.messages else None
-        newest = begun or session_files.newest(folder, person, self.runtime.now())
+        if self.session.messages:
+            return self.session.last_at
+        folder, now = self.opened.entity.sessions, self.runtime.now()
+        newest = session_files.newest(folder, self.person.id, now)
         return newest.last_at if newest else None
 
     @contextmanager
@@ -325,6 +326,61 @@ class Conversation:
         part = "stable block" if role == "system" else f"{role} message"
         return f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
 
+    def pending(self) -> dict[str, int]:
+        """Return how many jobs of each pass are due; passes without any are left out."""
+        waiting: dict[str, int] = {}
+        if not self.runtime.writes:
+            return waiting
+        for each in registry.AFTER_TURN:
+            with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
+                due = each.check(self.runtime)
+                if due.due:
+                    waiting[each.name] = len(due.jobs)
+        return waiting
+
+    def describe(self) -> list[str]:
+        """Say what waits, and where it is done: a line, or none."""
+        waiting = self.pending()
+        if not waiting:
+            return []
+        limits = self.opened.config.limits
+        mode = limits.settle if limits.passes_per_turn else "later"
+        where = {"background": "in the background", "wait": "now", "later": "by `bumble tick`"}
+        listed = ", ".join(f"{name} {count}" for name, count in waiting.items())
+        return [f"[waiting: {listed}; settled {where[mode]}]"]
+
+    def after_answer(self) -> bool:
+        """Settle what the last answer left, if that is to be waited for.
+
+        Returns:
+            Whether it is to be settled in the background, once this process let go of its model.
+        """
+        limits = self.opened.config.limits
+        if limits.settle == "later" or not limits.passes_per_turn or not self.pending():
+            return False
+        if limits.settle == "background":
+            return self.opened.shell.spawn is not None
+        try:
+            self._settle()
+        except KeyboardInterrupt:
+            output.say("interrupted: the rest is left for later")
+        return False
+
+    def _settle(self) -> None:
+        opened, limits = self.opened, self.opened.config.limits
+        used = len(self.last.reply.outcome.completions) if self.last else 0
+        model = chat_model.budgeted(
+            opened, self.runtime.model, calls=max(0, limits.calls_per_turn - used)
+        )
+        runtime = replace(self.runtime, model=model)
+        with locks.hold_work(opened.entity) as free:
+            if not free:
+                return
+            output.say("settling (Ctrl-C leaves it for later) …")
+            for settled in tick.run(runtime, "settle", registry.AFTER_TURN, limits.passes_per_turn):
+                if settled.problem is not None:
+                    output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
+
 
 def _profile_name(think: bool | None) -> ProfileName | None:
     return None if think is None else "deliberate" if think else "reflex"
@@ -392,57 +448,12 @@ def open_to_look(
         model = chat_model.open_model(opened, chosen, writes=False)
     except UserError as error:  # a request can be built for a model that is not there
         model = AbsentModel(error)
-    try:
+    with closing(model):
         runtime = run_job.make_runtime(opened, chosen, model, yes=False, writes=False, talks=True)
         runtime.memory.syncs = True  # derived files may be brought up to date by looking
         talk = Conversation(opened, runtime, person, chosen)
         talk.begin(session_id=session_id, new=False)
         yield talk
-    finally:
-        model.close()
-
-
-def pending(talk: Conversation) -> dict[str, int]:
-    """Return how many jobs of each pass are due; passes without any are left out."""
-    waiting: dict[str, int] = {}
-    if not talk.runtime.writes:
-        return waiting
-    for each in registry.AFTER_TURN:
-        with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
-            due = each.check(talk.runtime)
-            if due.due:
-                waiting[each.name] = len(due.jobs)
-    return waiting
-
-
-def describe(talk: Conversation) -> list[str]:
-    """Say what waits, and where it is done: a line, or none."""
-    waiting = pending(talk)
-    if not waiting:
-        return []
-    limits = talk.opened.config.limits
-    mode = limits.settle if limits.passes_per_turn else "later"
-    where = {"background": "in the background", "wait": "now", "later": "by `bumble tick`"}[mode]
-    listed = ", ".join(f"{name} {count}" for name, count in waiting.items())
-    return [f"[waiting: {listed}; settled {where}]"]
-
-
-def after_answer(talk: Conversation) -> bool:
-    """Settle what the last answer left, if that is to be waited for.
-
-    Returns:
-        Whether it is to be settled in the background, once this process has let go of its model.
-    """
-    limits = talk.opened.config.limits
-    if limits.settle == "later" or not limits.passes_per_turn or not pending(talk):
-        return False
-    if limits.settle == "background":
-        return talk.opened.shell.spawn is not None
-    try:
-        _settle(talk)
-    except KeyboardInterrupt:
-        output.say("interrupted: the rest is left for later")
-    return False
 
 
 def in_background(opened: Opened) -> None:
@@ -459,19 +470,3 @@ def in_background(opened: Opened) -> None:
         shell.spawn(arguments)
     except OSError as error:
         output.warn(shell, f"what the answer left is done later: {error.strerror or error}")
-
-
-def _settle(talk: Conversation) -> None:
-    opened, limits = talk.opened, talk.opened.config.limits
-    used = len(talk.last.reply.outcome.completions) if talk.last else 0
-    model = chat_model.budgeted(
-        opened, talk.runtime.model, calls=max(0, limits.calls_per_turn - used)
-    )
-    runtime = replace(talk.runtime, model=model)
-    with locks.hold_work(opened.entity) as free:
-        if not free:
-            return
-        output.say("settling (Ctrl-C leaves it for later) …")
-        for settled in tick.run(runtime, "settle", registry.AFTER_TURN, limits.passes_per_turn):
-            if settled.problem is not None:
-                output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")

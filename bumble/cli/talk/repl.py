@@ -61,8 +61,7 @@ def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = Fa
         multiline=True,
     )
     state = ReplState(usage, debug_prefix)
-    name = talk.opened.identity.name
-    output.say(f"{name} is here. /help lists the commands, /quit leaves.")
+    output.say(f"{talk.opened.identity.name} is here. /help lists the commands, /quit leaves.")
     talk.warm_ahead()
     while True:
         try:
@@ -120,14 +119,15 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
 
 def _answer(talk: conversation.Conversation, state: ReplState, message: turn_view.Typed) -> None:
     talk.opened.shell.warnings.clear()  # what is said again is meant for this message, too
-    speech = output.Speech(talk.opened.identity.name, always=True)
-    turn = turn_view.answer(talk, message, speech)
+    speaks = output.speech(talk.opened.identity.name, always=True)
+    turn = turn_view.answer(talk, message, speaks)
     if talk.opened.shell.stops.ending is not None:
         raise KeyboardInterrupt
-    usage, debug_prefix = state.usage, state.debug_prefix
     with talk.opened.shell.stops.open():
-        turn_view.finish(talk, turn, message.wishes, usage=usage, debug_prefix=debug_prefix)
-        if turn.outcome.stopped != "interrupted" and conversation.after_answer(talk):
+        turn_view.finish(
+            *(talk, turn, message.wishes), usage=state.usage, debug_prefix=state.debug_prefix
+        )
+        if turn.outcome.stopped != "interrupted" and talk.after_answer():
             conversation.in_background(talk.opened)
 
 
@@ -171,7 +171,7 @@ def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> Non
         *talk.status(),
         talk.fullness(),
         f"mood: {talk.mood()}",
-        *conversation.describe(talk),
+        *talk.describe(),
         f"until the next conversation: {', '.join(switches)}" if switches else "",
     ]
     output.say("\n".join(filter(None, lines)))

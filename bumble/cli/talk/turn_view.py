@@ -203,8 +203,6 @@ def data(turn: Turn) -> dict[str, Any]:
 
 def footer(talk: Conversation, turn: Turn) -> str:
     """Say what a turn cost, a line a request, one for what was recalled, and what waits."""
-    from bumble.cli.talk import conversation
-
     lines = []
     for completion in turn.outcome.completions:
         tokens, seconds = completion.usage, completion.first_token_seconds
@@ -226,7 +224,7 @@ def footer(talk: Conversation, turn: Turn) -> str:
     lines.append(f"[{turn.reading.route.profile} · before the message: {blocks} tokens]")
     spent = " · ".join(f"{what} {seconds:.2f} s" for what, seconds in talk.spent.items())
     lines.append(f"[{spent}]")
-    lines += conversation.describe(talk)
+    lines += talk.describe()
     return "\n".join(lines)
 
 
