@@ -248,7 +248,6 @@ ANCHORS = Shelf(
     forgets="remove the anchor {title}",
     removed='Removed the anchor "{title}".',
     argument=LabelArgument,
-    by=("label", "id"),
 )
 
 
@@ -298,6 +297,7 @@ ANCHORS.offers(
     anchor_app,
     list="List anchors, each with what time has left of it.",
     show="Show an anchor.",
+    remove="Remove an anchor's file.",
 )
 
 
@@ -324,9 +324,6 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
         before=_rounded(now.hormones.levels),
         after=_rounded(hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels),
     )
-
-
-ANCHORS.offers(anchor_app, remove="Remove an anchor's file.")
 
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:

@@ -90,7 +90,6 @@ PEOPLE = Shelf(
         pending=[note.text for note in person.pending],
     ),
     argument=NameArgument,
-    by=("name", "id"),
     match=_match,
 )
 
@@ -179,7 +178,12 @@ def search_of(
 
 
 app = group()
-PEOPLE.offers(app, looks_back, list="List the people it knows.")
+PEOPLE.offers(
+    app,
+    looks_back,
+    list="List the people it knows.",
+    edit="Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores.",
+)
 
 
 @app.command()
@@ -272,9 +276,6 @@ def add(
         writing.commit(
             opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
         )
-
-
-PEOPLE.offers(app, edit="Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores.")
 
 
 @app.command()

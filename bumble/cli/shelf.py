@@ -18,9 +18,8 @@ from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, IdArgument, YesOption, edits, shows
 from bumble.cli.opening import Opened
 from bumble.entity import changes
-from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import fields, kind
+from bumble.records import fields
 from bumble.records.kind import R, Record, RecordKind
 
 Rows = Iterable[tuple[str, str]]
@@ -42,10 +41,11 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     forgets: str = "forget: {title}"  # why one is removed
     removed: str = "Removed {id}."
     argument: Any = IdArgument  # how one is named on the command line
-    # fields that name one; empty: its id, or an end of it that no other has
-    by: tuple[str, ...] = ()
-    match: Callable[[Opened, Sequence[R], str], R | None] | None = None  # else by these alone
+    # finds the one of a name, where its kind is named by more than it declares
+    match: Callable[[Opened, Sequence[R], str], R | None] | None = None
     named: str = "id"  # the key of the field by which JSON tells which was removed
+    # what else changes as one goes
+    also: Callable[[Opened, R], Sequence[changes.Change | None]] = lambda *_: ()
 
     def paths(self, opened: Opened) -> dict[str, Path]:
         """Return the files by id, the newest last."""
@@ -62,8 +62,9 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         """Read what can be read, and warn of the rest; `seen`: as whoever looks may see it."""
         viewer, own = listing.Viewer(opened), self.kind.load
         load = (lambda path: viewer.seen(own(path))) if seen else own
-        paths = list(self.paths(opened).values())
-        return listing.readable(opened, paths, load, keep=keep, limit=limit)
+        return listing.readable(
+            opened, list(self.paths(opened).values()), load, keep=keep, limit=limit
+        )
 
     def find(self, opened: Opened, name: str) -> R:
         """Return the record of an id or a name.
@@ -72,30 +73,27 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
             RecordMissingError: If there is none.
             RecordInvalidError: If its file can't be read.
         """
-        if not self.by:
-            return self.kind.load(self.path(opened, name))
-        records = self.listed(opened).records
-        match = self.match or (lambda _, among, wanted: kind.match(among, wanted, *self.by))
-        found = match(opened, records, name)
-        if found is None and (broken := self._named(opened, name)) is not None:
-            return self.kind.load(broken)  # says what is wrong with it
-        if found is None:
-            seen = map(listing.Viewer(opened).seen, records)
-            names = [getattr(one, field) for one in seen if one.id for field in self.by]
-            raise listing.missing(self.kind.singular, name, names)
-        return found
+        return self.kind.load(self.path(opened, name))
 
     def path(self, opened: Opened, name: str) -> Path:
-        """Return the file of an id or a name, which may be one that can't be read."""
-        if not self.by:
-            path = listing.pick(self.paths(opened), name, self.kind.singular)
-        else:
-            path = self._named(opened, name) or self._file(opened, self.find(opened, name))
-        return opened.within(path)
+        """Return the file of an id or a name, which may be one that can't be read.
 
-    def _named(self, opened: Opened, name: str) -> Path | None:
-        wanted, paths = disk.same_name(name), self.paths(opened).items()
-        return next((path for stem, path in paths if disk.same_name(stem) == wanted), None)
+        Raises:
+            RecordMissingError: If there is none.
+        """
+        paths = self.paths(opened)
+        if self.kind.prefix:
+            return opened.within(listing.pick(paths, name, self.kind.singular))
+        records = self.listed(opened).records
+        match = self.match or (lambda _, among, wanted: self.kind.match(among, wanted))
+        if (found := match(opened, records, name)) is not None:
+            return opened.within(self._file(opened, found))
+        stem = next((one for one in paths if disk.same_name(one) == disk.same_name(name)), None)
+        if stem is not None:
+            return opened.within(paths[stem])
+        seen = map(listing.Viewer(opened).seen, records)
+        names = [named for one in seen if one.id for named in (self.title(one), one.id)]
+        raise listing.missing(self.kind.singular, name, names)
 
     def _file(self, opened: Opened, record: R) -> Path:
         paths = self.kind.locate(opened.entity, record.id)
@@ -110,11 +108,11 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
     ) -> None:
         """Print some records, or all, a line each; before it the id, if that is what names one."""
         listed = listed or self.listed(opened)
-        ids = [] if self.by else [one.id for one in listed.records]
+        ids = [one.id for one in listed.records] if self.kind.prefix else []
         short = listing.short_ids(ids, self.paths(opened) if ids else ())
 
         def line(record: R) -> Sequence[str]:
-            return [*([] if self.by else [short[record.id]]), *self.cells(opened, record)]
+            return [*([short[record.id]] if ids else []), *self.cells(opened, record)]
 
         def data(record: R) -> dict[str, Any]:
             told = self.data(opened, record)
@@ -130,8 +128,12 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         place = viewer.named(opened.entity.relative(file), origin) if file else ""
         text, rows, after = face
         known = [*rows, ("written", viewer.origin(record.provenance)), ("file", place)]
-        lines = [*text, "", *listing.details(known), *after]
-        output.result(opened.shell, f"{self.group} show", self.data(opened, record) | more, lines)
+        output.result(
+            opened.shell,
+            f"{self.group} show",
+            self.data(opened, record) | more,
+            [*text, "", *listing.details(known), *after],
+        )
 
     def edit(self, opened: Opened, name: str, *, source: str | None, dry_run: bool) -> None:
         """Let the user edit a record's file."""
@@ -143,28 +145,23 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
             dry_run=dry_run,
         )
 
-    def remove(
-        self,
-        opened: Opened,
-        record: R,
-        *,
-        yes: bool,
-        dry_run: bool,
-        also: Iterable[Change | None] = (),
-    ) -> None:
-        """Remove a record's file, once its owner has agreed; `also`: what else changes."""
+    def remove(self, opened: Opened, name: str, *, yes: bool, dry_run: bool) -> None:
+        """Remove a record's file, once its owner has agreed."""
+        record = self.find(opened, name)
         words = {"id": record.id, "title": self.title(record)}
         place = opened.entity.relative(self._file(opened, record))
         viewer, origin = listing.Viewer(opened), listing.origin_of(record)
-        title, command = viewer.text(words["title"], origin), f"{self.group} remove"
-        what, where = f'the {self.kind.singular} "{title}"', viewer.named(place, origin)
-        writing.confirm_removal(opened, what, where, yes=yes, dry_run=dry_run)
-        planned = [changes.delete(place, record.source.text, self.forgets.format(**words)), *also]
-        told, data = (
+        what = f'the {self.kind.singular} "{viewer.text(words["title"], origin)}"'
+        writing.confirm_removal(opened, what, viewer.named(place, origin), yes=yes, dry_run=dry_run)
+        gone = changes.delete(place, record.source.text, self.forgets.format(**words))
+        writing.commit(
+            opened,
+            f"{self.group} remove",
+            [gone, *self.also(opened, record)],
             self.removed.format(**words, path=place),
-            {self.named: getattr(record, self.named)},
+            dry_run=dry_run,
+            **{self.named: getattr(record, self.named)},
         )
-        writing.commit(opened, command, planned, told, dry_run=dry_run, **data)
 
     def offers(self, app: typer.Typer, opens: Callable[..., Any] = shows, **said: str) -> None:
         """Make those of the commands `list`, `show`, `edit`, `remove` that have a help.
@@ -194,7 +191,7 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         def removing(
             opened: Opened, name: str, *, yes: YesOption = False, dry_run: DryRunOption = False
         ) -> None:
-            self.remove(opened, self.find(opened, name), yes=yes, dry_run=dry_run)
+            self.remove(opened, name, yes=yes, dry_run=dry_run)
 
         bodies: dict[str, Callable[..., None]]
         bodies = {"list": listing_, "show": showing, "edit": editing, "remove": removing}

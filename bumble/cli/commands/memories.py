@@ -15,7 +15,6 @@ from bumble.cli.command import (
     IdArgument,
     PeopleOption,
     TagOption,
-    YesOption,
     group,
     looks_back,
     writes,
@@ -127,6 +126,8 @@ EPISODES.offers(
     app,
     looks_back,
     show="Show an episode: what happened, why it mattered, and what is left of that.",
+    edit="Edit an episode's file in $VISUAL or $EDITOR.",
+    remove="Remove an episode's file; the conversation it came from stays.",
 )
 
 
@@ -163,13 +164,6 @@ def add(
         writing.commit(opened, "episode add", [change], told, dry_run=dry_run, id=episode_id)
 
 
-EPISODES.offers(
-    app,
-    edit="Edit an episode's file in $VISUAL or $EDITOR.",
-    remove="Remove an episode's file; the conversation it came from stays.",
-)
-
-
 belief_app = group()
 TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
 BY = ("user", "extracted", "dream")
@@ -202,6 +196,12 @@ def _belief_face(opened: Opened, belief: beliefs.Belief) -> Face:
     return [belief.text], rows, ()
 
 
+def _unlinked(opened: Opened, belief: beliefs.Belief) -> list[Change | None]:
+    """Plan to take the links to a belief that goes out of the others."""
+    linked = BELIEFS.listed(opened, lambda other: belief.id in other.contradicts).records
+    return [beliefs.plan_unlinked(other, belief.id) for other in linked]
+
+
 BELIEFS = Shelf(
     kind=beliefs.BELIEF,
     group="belief",
@@ -217,6 +217,7 @@ BELIEFS = Shelf(
         archived=belief.archived,
     ),
     forgets="no longer: {title}",
+    also=_unlinked,
 )
 
 
@@ -248,7 +249,11 @@ def list_beliefs(
 
 
 BELIEFS.offers(
-    belief_app, looks_back, show="Show a belief, how sure it is of it now, and what it rests on."
+    belief_app,
+    looks_back,
+    show="Show a belief, how sure it is of it now, and what it rests on.",
+    edit="Edit a belief's file in $VISUAL or $EDITOR.",
+    remove="Remove a belief's file, and the links that others have to it.",
 )
 
 
@@ -298,9 +303,6 @@ def add_belief(
             dry_run=dry_run,
             id=belief.id,
         )
-
-
-BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")
 
 
 @belief_app.command()
@@ -371,18 +373,6 @@ def _commit_strength(
         before=round(before, 4),
         after=round(after, 4),
     )
-
-
-@belief_app.command()
-@writes
-def remove(
-    opened: Opened, belief_id: IdArgument, *, yes: YesOption = False, dry_run: DryRunOption = False
-) -> None:
-    """Remove a belief's file, and the links that others have to it."""
-    belief = BELIEFS.find(opened, belief_id)
-    linked = BELIEFS.listed(opened, lambda other: belief.id in other.contradicts).records
-    also = [beliefs.plan_unlinked(other, belief.id) for other in linked]
-    BELIEFS.remove(opened, belief, yes=yes, dry_run=dry_run, also=also)
 
 
 def _same(opened: Opened, claim: str, category: str) -> beliefs.Belief | None:

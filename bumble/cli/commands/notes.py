@@ -57,13 +57,14 @@ SKILLS = Shelf(
     forgets="remove the skill {title}",
     removed="Removed the skill {title}.",
     argument=NameArgument,
-    by=("name", "id"),
     named="name",
 )
 SKILLS.offers(
     app,
     list="List skills.",
     show="Show a skill: how it is done, what for, and who wrote that down.",
+    edit="Edit a skill's file in $VISUAL or $EDITOR.",
+    remove="Remove a skill's file.",
 )
 
 
@@ -90,9 +91,7 @@ def set_(
     with writing.collect(
         opened.shell, text, in_editor=editor, name="SKILL.md", before=before
     ) as draft:
-        line = description
-        if line is None:
-            line = existing.description if existing else ""
+        line = (existing.description if existing else "") if description is None else description
         if not line.strip():
             raise UsageError("A skill needs --description: what it does and when to use it.")
         change = skills.plan_set(
@@ -103,13 +102,6 @@ def set_(
             writing.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
         sentence = f"{'Overwrote' if existing else 'Added'} the skill {name}."
         writing.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
-
-
-SKILLS.offers(
-    app,
-    edit="Edit a skill's file in $VISUAL or $EDITOR.",
-    remove="Remove a skill's file.",
-)
 
 
 project_app = group()
@@ -143,7 +135,6 @@ PROJECTS = Shelf(
     ],
     face=_face,
     argument=TitleArgument,
-    by=("title", "id"),
 )
 
 
