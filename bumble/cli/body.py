@@ -109,14 +109,13 @@ def tick(opened: Opened, flags: JobFlags) -> None:
 
 def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
     """Return levels and labels by the names that are to be shown."""
-    labels = hormones.labels(soma.hormones)
     return {
         hormones.shown_name(name, named=named): {
             "level": round(soma.hormones.levels[name], 4),
             "rest": hormones.REST[name],
-            "label": labels[name],
+            "label": label,
         }
-        for name in HORMONE_NAMES
+        for name, label in hormones.labels(soma.hormones).items()
     }
 
 
@@ -139,8 +138,8 @@ def _lines(opened: Opened, soma: Soma, data: dict[str, Any]) -> list[str]:
         ("felt", f"{soma.felt.text} ({listing.when(soma.felt.at, opened)})" if soma.felt else ""),
         ("hormones", ", ".join(levels)),
         ("tone", data["tone"]),
-        ("urges", ", ".join(_plain(name) for name in data["impulses"])),
-        ("torn", ", ".join(_plain(name) for name in data["conflicts"])),
+        ("urges", ", ".join(data["impulses"]).replace("_", " ")),
+        ("torn", ", ".join(data["conflicts"]).replace("_", " ")),
         *(("noise", noise.line(fragment)) for fragment in soma.noise),
     ]
     return [*output.table(parts, indent="  "), "", *listing.details(rows)]
@@ -168,10 +167,6 @@ def _draw_bar(value: float, rest: float) -> str:
 def with_strength(name: str, intensity: float) -> str:
     """Name a feeling, and how strong it is."""
     return f"{name} ({intensity:.2f})" if intensity else name
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ")
 
 
 noise_app = group(opens=True)
@@ -309,11 +304,11 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
     now, _ = look(opened)
     why = f"recall: {anchor.label}"
 
-    def move(soma: Soma) -> Soma:
-        return body_state.blended(soma, anchor, hormones.ASKED)
-
-    temperament = opened.config.soma.bars.levels
-    moved = body_state.plan_moved(opened.entity, at, opened.zone, temperament, move, why)
+    moved = body_state.plan_moved(
+        *(opened.entity, at, opened.zone, opened.config.soma.bars.levels),
+        lambda soma: body_state.blended(soma, anchor, hormones.ASKED),
+        why,
+    )
     writing.commit(
         opened,
         "anchor recall",

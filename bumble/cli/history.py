@@ -160,7 +160,6 @@ def action_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
     return shown
 
 
-LAST = "last"
 LINES_SHOWN = 60  # of what an undo changes; an import is long
 PASSED_SHOWN = 5
 
@@ -225,10 +224,10 @@ def _meant(opened: Opened, what: str) -> commit_log.Commit:
     Raises:
         RecordMissingError: If there is none.
     """
-    if what != LAST:
+    if what != listing.LAST:
         with suppress(RecordMissingError):
             return commit_log.find(opened.root, what)
-    wanted = [] if what == LAST else pathspecs(opened, what)[0]
+    wanted = [] if what == listing.LAST else pathspecs(opened, what)[0]
     found = commit_log.read(opened.root, limit=1, wanted=wanted)
     if not found:
         raise RecordMissingError("commit, record or person", what)

@@ -151,8 +151,7 @@ def demo(
         shell, place, name=NAME, archetype="curious", owner=OWNER, timezone="UTC", asks=False
     )
     opened = opening.open_entity(shell, Path(made["folder"]))
-    life = yaml_edit.parse_mapping(LIFE.read_text("utf-8"))
-    for planned in _month(opened, life):
+    for planned in _month(opened, yaml_edit.parse_mapping(LIFE.read_text("utf-8"))):
         writing.apply(opened, planned, trusts=False)
     tries = [f"bumble {line}" for line in TRY]
     where = f"export BUMBLE_ENTITY={shlex.quote(made['folder'])}"
@@ -227,9 +226,10 @@ def _episode(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> 
 
 def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     message, origin = _source(entry, talks, "distill")
-    belief_id = base.stable_id(beliefs.BELIEF.prefix, message.at, entry["text"])
     made = beliefs.new(
-        belief_id, entry["text"], entry["kind"], entry["sure"], message.at, provenance=origin
+        base.stable_id(beliefs.PREFIX, message.at, entry["text"]),
+        *(entry["text"], entry["kind"], entry["sure"], message.at),
+        provenance=origin,
     )
     return beliefs.BELIEF.plan_new(made, "believe")
 
@@ -238,9 +238,12 @@ def _section(
     opened: opening.Opened, entry: Mapping[str, Any], talks: Talks
 ) -> changes.Change | None:
     _, origin = _source(entry, talks, "distill")
-    book = knowledge.read(opened.entity.knowledge)
-    title, text = entry["title"], entry["text"]
-    return knowledge.plan_set(book, title, text, "learn", by_entity=True, provenance=origin)
+    return knowledge.plan_set(
+        knowledge.read(opened.entity.knowledge),
+        *(entry["title"], entry["text"], "learn"),
+        by_entity=True,
+        provenance=origin,
+    )
 
 
 def _person(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
@@ -269,9 +272,12 @@ def _entry(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> ch
 
 def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     at = _at(opened, entry)
-    dream_id = base.stable_id(dreams.DREAM.prefix, at, "demo")
-    told = (dream_id, at, (), (entry["text"],), "")
-    made = dreams.new(*told, title=entry["title"], provenance=base.Provenance(by="dream"))
+    made = dreams.new(
+        base.stable_id(dreams.PREFIX, at, "demo"),
+        *(at, (), (entry["text"],), ""),
+        title=entry["title"],
+        provenance=base.Provenance(by="dream"),
+    )
     return dreams.DREAM.plan_new(made, "dream")
 
 
@@ -385,11 +391,10 @@ def _look_after(
     kept_by = None if around is None else around.top
     if kept_by is None and git.init(root):
         clone.install_driver(root)
-        zone = ZoneInfo(newborn.timezone)
         policy = commits.CommitPolicy(
             autocommit=True,
             name=newborn.name,
-            clock=lambda: shell.now().astimezone(zone),
+            clock=lambda: shell.now().astimezone(ZoneInfo(newborn.timezone)),
             tell=lambda text: output.warn(shell, text),
         )
         commits.keep(root, made, policy)

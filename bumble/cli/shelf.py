@@ -152,7 +152,8 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         place = opened.entity.relative(self._file(opened, record))
         viewer, origin = listing.Viewer(opened), listing.origin_of(record)
         what = f'the {self.kind.singular} "{viewer.text(words["title"], origin)}"'
-        writing.confirm_removal(opened, what, viewer.named(place, origin), yes=yes, dry_run=dry_run)
+        question = f"Remove {what} ({viewer.named(place, origin)})?"
+        writing.confirm(opened.shell, question, "Remove it with --yes.", yes=yes or dry_run)
         gone = changes.delete(place, record.source.text, self.forgets.format(**words))
         writing.commit(
             opened,

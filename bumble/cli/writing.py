@@ -133,6 +133,10 @@ TextArgument = Annotated[
 ]
 EditorOption = Annotated[bool, typer.Option("--editor", help="Write it in $VISUAL or $EDITOR.")]
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")  # controls, halves of characters, line and page ends
+TOO_LONG = (
+    f"The text is longer than {markdown.MAX_BYTES:,} bytes; nothing was changed.\n"
+    "Keep it in a file of its own, and note what it says and where it lies."
+)
 
 
 @contextmanager
@@ -160,10 +164,8 @@ def collect(
         RefusedError: If it holds a secret.
     """
     text = " ".join(words or ())
-    if words and list(words) == ["-"]:
-        text = standard_input()
-    elif not words and not in_editor and not sys.stdin.isatty():
-        text = standard_input() if required else ""
+    if text == "-" or not (words or in_editor or sys.stdin.isatty()):
+        text = standard_input() if words or required else ""
     elif in_editor or (not words and required):
         shown = f"{text or before}\n" if text or before else ""
         with draft(shell, name, shown, lambda *_: None) as typed:
@@ -175,21 +177,10 @@ def collect(
 def _text(text: str, *, required: bool) -> str:
     if not text.strip() and required:
         raise UsageError("The text is empty; nothing was changed.")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError:
-        raise UsageError("The text is not UTF-8; nothing was changed.") from None
-    if size > markdown.MAX_BYTES:
-        raise UsageError(_too_long())
+    if len(text.encode()) > markdown.MAX_BYTES:
+        raise UsageError(TOO_LONG)
     secrets.refuse(text)
     return str(printable.whole(text)).replace("\r\n", "\n").strip("\n")
-
-
-def _too_long() -> str:
-    return (
-        f"The text is longer than {markdown.MAX_BYTES:,} bytes; nothing was changed.\n"
-        "Keep it in a file of its own, and note what it says and where it lies."
-    )
 
 
 def text_of(typed: Sequence[str], most: int = MAX_QUERY_CHARS) -> str:
@@ -236,7 +227,7 @@ def from_file(shell: Shell, place: str) -> str:
 def _read(stream: BinaryIO, where: str) -> str:
     data = stream.read(markdown.MAX_BYTES + 1)
     if len(data) > markdown.MAX_BYTES:
-        raise UsageError(_too_long())
+        raise UsageError(TOO_LONG)
     try:
         return str(printable.whole(data.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
@@ -376,16 +367,6 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
 def action(before: bytes | None, after: bytes | None) -> str:
     """Return what is done to a file, by its bytes; None where it isn't there."""
     return "make" if before is None else "remove" if after is None else "change"
-
-
-def confirm_removal(opened: Opened, what: str, path: str, *, yes: bool, dry_run: bool) -> None:
-    """Ask before a record's file, or a section of it, is removed; a dry run removes nothing.
-
-    Raises:
-        RefusedError: As `confirm` does.
-    """
-    if not dry_run:
-        confirm(opened.shell, f"Remove {what} ({path})?", "Remove it with --yes.", yes=yes)
 
 
 def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:

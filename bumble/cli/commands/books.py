@@ -109,7 +109,11 @@ def set_(
     title, people_named = companions.only_for(writing.one_line(title, "title"))
     audience = tuple(people.find(opened, name).id for name in people_named)
     book = _read(opened)
-    title = knowledge.clean(_own_title(opened, book, title))
+    # under which the owner writes: what others told alone stays theirs
+    viewer, name = listing.Viewer(opened), opened.identity.owner.name or opened.owner_id
+    title = knowledge.clean(
+        knowledge.own_title(book, title, name, lambda there: viewer.may_see(there.provenance))
+    )
     section = knowledge.find(book, title)
     _guard(section, force_locked=force_locked)  # before anything is typed
     if section is not None and audience and set(audience) != set(section.provenance.audience):
@@ -123,11 +127,10 @@ def set_(
             f'"{section.title}" is there already, and not locked.\n'
             f"Lock it in the file: `## {knowledge.MARKER} {section.title}`."
         )
-    heading = f"{knowledge.MARKER} {title}" if locked and section is None else title
     _write(
         opened,
         book,
-        heading,
+        f"{knowledge.MARKER} {title}" if locked and section is None else title,
         text,
         audience=audience,
         in_editor=editor,
@@ -156,11 +159,15 @@ def remove(
         by_entity=False,
         force_locked=force_locked,
     )
-    what, place = f'the section "{section.title}"', f"{knowledge.PATH}:{section.line}"
-    writing.confirm_removal(opened, what, place, yes=yes, dry_run=dry_run)
-    sentence = f'Removed "{section.title}".'
+    question = f'Remove the section "{section.title}" ({knowledge.PATH}:{section.line})?'
+    writing.confirm(opened.shell, question, "Remove it with --yes.", yes=yes or dry_run)
     writing.commit(
-        opened, "knowledge remove", [change], sentence, dry_run=dry_run, title=section.title
+        opened,
+        "knowledge remove",
+        [change],
+        f'Removed "{section.title}".',
+        dry_run=dry_run,
+        title=section.title,
     )
 
 
@@ -195,11 +202,6 @@ def edit(
             dry_run=dry_run,
         )
         return
-
-    def guard(before: str, after: str) -> None:
-        if not force_locked:
-            _keeps_locked(before, after)
-
     writing.edit(
         opened,
         "knowledge edit",
@@ -207,7 +209,7 @@ def edit(
         knowledge.parse,
         source=source,
         dry_run=dry_run,
-        guard=guard,
+        guard=None if force_locked else _keeps_locked,
     )
 
 
@@ -228,13 +230,12 @@ def _write(
         opened.shell, text, in_editor=in_editor, name=knowledge.PATH, before=before
     ) as body:
         shown = existing.title if existing else knowledge.unmarked(title)[0]
-        why = f'{"correct" if existing else "learn"} "{shown}"'
         while True:
             change = knowledge.plan_set(
                 book,
                 title,
                 body,
-                why,
+                f'{"correct" if existing else "learn"} "{shown}"',
                 by_entity=False,
                 force_locked=force_locked,
                 provenance=Provenance(trust="owner", audience=audience) if audience else None,
@@ -259,12 +260,6 @@ def _write(
 
 def _read(opened: Opened) -> knowledge.Knowledge:
     return knowledge.read(opened.within(opened.entity.knowledge))
-
-
-def _own_title(opened: Opened, book: knowledge.Knowledge, title: str) -> str:
-    """Return the title under which the owner writes: what others told alone stays theirs."""
-    viewer, name = listing.Viewer(opened), opened.identity.owner.name or opened.owner_id
-    return knowledge.own_title(book, title, name, lambda there: viewer.may_see(there.provenance))
 
 
 def _find(opened: Opened, book: knowledge.Knowledge, title: str) -> knowledge.KnowledgeSection:
@@ -365,11 +360,10 @@ def add(
     tags = tuple(_tag(text) for text in tag or ())
     opened.within(opened.entity.journal)
     with writing.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
-        zone, at = opened.zone, opened.shell.now()
-        why = output.shorten(entry, 50)
-        change = journal.plan_add(at, entry, zone, why, tags=tags)
-        sentence = f"Added an entry of {at.astimezone(zone):%Y-%m-%d %H:%M}."
-        stamp = at.astimezone(zone).isoformat(timespec="seconds")
+        at = opened.now
+        change = journal.plan_add(at, entry, opened.zone, output.shorten(entry, 50), tags=tags)
+        sentence = f"Added an entry of {at:%Y-%m-%d %H:%M}."
+        stamp = at.isoformat(timespec="seconds")
         writing.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
 
 

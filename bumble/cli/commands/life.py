@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -65,22 +65,18 @@ def show(
     What was talked, what happened, what it wrote, believed and dreamt; or how it sees somebody, and
     what the two lived lately.
     """
-    zone = opened.zone
     now = opened.now
-    if failing := tick.failing(opened.entity.runs, zone):
+    if failing := tick.failing(opened.entity.runs, opened.zone):
         output.warn(opened.shell, failing)
     try:
         person = None if what in (TODAY, WEEK) else people.find(opened, what)
     except RecordMissingError as error:
         error.args = (f"{error}\nOf times there are {TODAY} and {WEEK}.",)
         raise
-    collector = Collector(opened.entity, zone, opened.identity.name, listing.reader(opened))
-    life = collector.collect(lambda done, total: None)
-    for path in life.unread:
-        output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
-    dreamt = {entry.text for entry in life.of(dreams.DREAM)}
-    believed = [entry for entry in life.of(beliefs.BELIEF) if entry.text not in dreamt]
-    life.entries[beliefs.BELIEF.name] = believed
+    life = _collected(opened, listing.reader(opened), lambda done, total: None)
+    dreamt = {entry.text for entry in life.of(kinds.DREAM)}
+    believed = [entry for entry in life.of(kinds.BELIEF) if entry.text not in dreamt]
+    life.entries[kinds.BELIEF.name] = believed
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
         data, lines = _person(life, person, seen, withheld(listing.origin_of(person)))
@@ -88,6 +84,15 @@ def show(
         first = now.date() if what == TODAY else now.date() - timedelta(days=6)
         data, lines = _span(opened, life, first, now)
     output.result(opened.shell, "show", {"what": what, **data}, lines)
+
+
+def _collected(opened: Opened, reader: Reader, progress: Callable[[int, int], object]) -> Life:
+    """Read a life as somebody may know it; what can't be read is left out, and that is said."""
+    collector = Collector(opened.entity, opened.zone, opened.identity.name, reader)
+    life = collector.collect(progress)
+    for path in life.unread:
+        output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
+    return life
 
 
 def _span(
@@ -271,8 +276,6 @@ def report(
     )
     made = _report(opened, reader)
     text = page.render(made)
-    for path in made.life.unread:
-        output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
     if target is None:
         output.piece(text)
         return
@@ -304,18 +307,15 @@ def _check(target: Path, root: Path, *, force: bool) -> None:
 
 
 def _report(opened: Opened, reader: Reader) -> page.LifeReport:
-    zone = opened.zone
-    now = opened.now
     name = opened.identity.name
     progress = partial(output.progress, f"Reading {name}'s memories", opened.shell.environ)
-    collector = Collector(opened.entity, zone, name, reader)
-    life = collector.collect(progress)
+    life = _collected(opened, reader, progress)
     moments = _history(opened) if reader.is_owner else []
     present = _present(opened) if reader.is_owner else None
     return page.LifeReport(
         shown(name),
         "" if reader.is_owner else life.names.get(reader.id, shown(reader.id)),
-        now,
+        opened.now,
         life,
         page.body_of(life.of(episodes.EPISODE), moments, present),
     )

@@ -319,10 +319,9 @@ def confirm(
     """Make the entity surer of a belief; one that was put away comes back."""
     listing.choice("confirmation", by, BY)
     belief = BELIEFS.find(opened, belief_id)
-    at = opened.now
     before = _strength(opened, belief)
     after = min(confirmed(before, by), beliefs.MAX_CONFIDENCE)
-    planned = [plan_confirm(belief, by, at)]
+    planned = [plan_confirm(belief, by, opened.now)]
     _commit_strength(opened, "confirm", belief, planned, (before, after), dry_run=dry_run)
 
 

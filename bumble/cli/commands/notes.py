@@ -206,8 +206,7 @@ def edit(
     if values or why is not None:
         if source is not None:
             raise UsageError("--from has the whole text: give no other value with it.")
-        project = PROJECTS.find(opened, title)
-        _change(opened, "project edit", project, values, why, dry_run=dry_run)
+        _change(opened, "project edit", PROJECTS.find(opened, title), values, why, dry_run=dry_run)
         return
     PROJECTS.edit(opened, title, source=source, dry_run=dry_run)
 
@@ -420,8 +419,7 @@ def list_reminders(
     ] = 20,
 ) -> None:
     """List reminders that are still to come, the next one first."""
-    everything = opened.shell.everything
-    listed = REMINDERS.listed(opened, lambda one: everything or not one.done)
+    listed = REMINDERS.listed(opened, lambda one: opened.shell.everything or not one.done)
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
     more = len(ordered) > limit
     shown = listing.Listing(tuple(ordered[:limit]), listed.broken, others=listed.others)

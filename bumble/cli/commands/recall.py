@@ -99,10 +99,9 @@ def recall(
     memory = people.memory_of(opened, embedder)
     kinds = tuple(listing.choice("kind of record", name, INDEXED) for name in kind or ())
     found = _found(opened, memory, search, asked, kinds, limit, plain=plain)
-    hits = found.answers
     weighted = [
         (hit, None if plain else emotion_weight.weight(opened.entity, config, search.mood, at, hit))
-        for hit in hits
+        for hit in found.answers
     ]
     mood = None if plain else search.mood
     data = {

@@ -72,15 +72,15 @@ def sync(
 def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     """Fetch, merge and check the folder; push it if that is wanted and nothing is wrong."""
     shell, root = opened.shell, opened.entity.root
-    timeout = opened.config.limits.lock_timeout_seconds
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
-    policy = opened.commit_policy
     _keep(opened)
     remote.fetch(root, place, target)
     before = knowledge.readable(opened.entity.knowledge)
     merging = remote.merge(
-        root, place, target, policy, timeout_seconds=timeout, leaves_open=leaves_open
+        *(root, place, target, opened.commit_policy),
+        timeout_seconds=opened.config.limits.lock_timeout_seconds,
+        leaves_open=leaves_open,
     )
     gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
     opening.settle_merges(opened, merging.mended.kept)
@@ -143,15 +143,10 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
             f"{shown}: anybody can read what lies there, and it would be all that"
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
         )
-    records = [
-        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
-        for kind in kinds.KINDS
-        if (count := found.records.get(kind.name, 0))
-    ]
     versions = f"all earlier versions ({found.commits:,} of them)"
     where = f"{shown}, a new folder," if remote.is_new(target) else shown
     output.say(
-        f"To {where} would go:\n  {', '.join(records)}\n"
+        f"To {where} would go:\n  {_counted(found.records)}\n"
         f"  {found.others:,} other files, and {versions}\n"
         "  as plain text, readable by whoever runs that place"
     )
@@ -165,21 +160,25 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
     output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
 
 
+def _counted(records: Mapping[str, int]) -> str:
+    """Say how many records there are of each kind, by its name."""
+    return ", ".join(
+        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
+        for kind in kinds.KINDS
+        if (count := records.get(kind.name, 0))
+    )
+
+
 def _sentence_of_gone(
     opened: opening.Opened, gone: Mapping[str, int], paths: Sequence[str], before: str
 ) -> str:
     """Say what was deleted elsewhere, and how to have it back."""
     root = opened.entity.root
-    told = ", ".join(
-        kind.file_name or f"{number:,} {kind.singular if number == 1 else kind.plural}"
-        for name, number in gone.items()
-        for kind in (kinds.BY_NAME[name],)
-    )
     where, commit = f"git -C {shlex.quote(str(root))}", before[:12]
     shown = " ".join(shlex.quote(path) for path in paths[:MOST_PATHS])
     back = f"{where} restore --source={commit} --staged --worktree -- {shown}"
     lines = [
-        f"deleted in another clone, and so gone here: {told}. This brings it back:",
+        f"deleted in another clone, and so gone here: {_counted(gone)}. This brings it back:",
         f"    {back} && {where} commit -m 'bring back'",
     ]
     if len(paths) > MOST_PATHS:

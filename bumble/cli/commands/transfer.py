@@ -74,8 +74,7 @@ def export(
 
 
 def _pages(opened: opening.Opened, reader: Reader) -> memories.Pages:
-    zone, name = opened.zone, opened.identity.name
-    pages = memories.collect(opened.entity, zone, name, reader)
+    pages = memories.collect(opened.entity, opened.zone, opened.identity.name, reader)
     for path in pages.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
     return pages
