@@ -368,7 +368,7 @@ def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
             "git-uncommitted",
             f"not committed yet{more}: the next command that writes does it",
             sorted(changed)[0],
-            fix="bumble doctor --fix",
+            fix=MEND,
         )
 
 

@@ -383,21 +383,19 @@ def _check_blobs(
     folder: Path, session: sessions.Session, relative: str, lines: Sequence[str]
 ) -> Iterator[Finding]:
     """Check that originals match their names, and that those that messages refer to exist."""
-    blobs = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
-    place = f"{relative.rsplit('/', 1)[0]}/blobs"
+    blobs = sorted(folder.iterdir()) if folder.is_dir() else []
     for path in blobs:
         if _BLOB_NAME.fullmatch(path.name) and disk.sha256(disk.read(path)) != path.name:
             yield Finding(
                 "blob-damaged",
                 "its bytes are not those it is named for: take it from a copy or from git",
-                f"{place}/{path.name}",
+                f"{relative.rsplit('/', 1)[0]}/blobs/{path.name}",
             )
-    names = [path.name for path in blobs]
     for message in session.messages:
         listed = message.extra.get("blobs")
         named = [message.extra.get("blob"), *(listed if isinstance(listed, list) else ())]
         for reference in (one for one in named if isinstance(one, str)):
-            lost = not any(name.startswith(reference) for name in names)
+            lost = not any(path.name.startswith(reference) for path in blobs)
             if lost and _REFERENCE.fullmatch(reference):
                 said = (
                     f"the original {reference[:12]} is not there: take it from a copy or from git"

@@ -82,12 +82,6 @@ LockTimeoutOption = Annotated[
 CheckOption = Annotated[
     bool, typer.Option("--check", help="Say what is due and why; write nothing, ask no model.")
 ]
-ExitCodeOption = Annotated[
-    bool, typer.Option("--exit-code", help=f"Exit with {NOTHING_DUE} when nothing is due.")
-]
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say what was done, also where nobody watches.")
-]
 
 
 class JobFlags(Struct, frozen=True):
@@ -107,17 +101,26 @@ READING = {  # whatever opens an entity may have to finish what a killed process
     "now": (NowOption, None),
 }
 SHOWING = {"everything": (EverythingOption, False), **READING}
-LOOKING_BACK = {"as_of": (AsOfOption, None), **SHOWING}
 WRITING = {"seed": (SeedOption, None), **READING}
 EDITING = {"everything": (EverythingOption, False), **WRITING}
 FLAGS = {
     "check": (CheckOption, False),
     "dry_run": (DryRunOption, False),
-    "exit_code": (ExitCodeOption, False),
-    "verbose": (VerboseOption, False),
+    "exit_code": (
+        Annotated[
+            bool, typer.Option("--exit-code", help=f"Exit with {NOTHING_DUE} when nothing is due.")
+        ],
+        False,
+    ),
+    "verbose": (
+        Annotated[
+            bool,
+            typer.Option("--verbose", "-v", help="Say what was done, also where nobody watches."),
+        ],
+        False,
+    ),
     "yes": (YesOption, False),
 }
-JOB = {**FLAGS, **EDITING}
 
 
 def group(*, opens: bool = False) -> typer.Typer:
@@ -127,9 +130,7 @@ def group(*, opens: bool = False) -> typer.Typer:
 
 def shell_of(ctx: typer.Context) -> Shell:
     """Return the process a command runs in."""
-    shell = ctx.find_root().obj
-    if not isinstance(shell, Shell):
-        raise TypeError("the command was not started by bumble.cli.app.main")
+    shell: Shell = ctx.find_root().obj
     shell.command = ctx.command_path.removeprefix("bumble ")
     return shell
 
@@ -149,7 +150,7 @@ def runs_job(body: Body) -> Body:
     def with_flags(opened: object, **values: Any) -> None:
         body(opened, JobFlags(**{name: values.pop(name) for name in FLAGS}), **values)
 
-    return _command(with_flags, options=JOB, signed_by=body, leading=2)
+    return _command(with_flags, options={**FLAGS, **EDITING}, signed_by=body, leading=2)
 
 
 def _command(
@@ -197,7 +198,8 @@ def _command(
 reads = partial(_command, options=READING)  # makes a command that looks at an entity
 # One that shows what it keeps, of which some may be for others alone; and one that shows what it
 # kept then, too.
-shows, looks_back = partial(_command, options=SHOWING), partial(_command, options=LOOKING_BACK)
+shows = partial(_command, options=SHOWING)
+looks_back = partial(_command, options={"as_of": (AsOfOption, None), **SHOWING})
 writes = partial(_command, options=WRITING)  # one that changes its files
 edits = partial(_command, options=EDITING)  # likewise, among what may be for others alone
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -56,22 +56,19 @@ class Checkup(Struct):
         """Whether there is a finding of one of some codes."""
         return any(finding.code in codes for finding in self.findings)
 
-    def check_records(self) -> Iterator[Finding]:
-        """Read every record."""
-        return check_records.check(self.opened, self.report_progress)
-
     def check_index(self) -> list[Finding]:
         """Compare the index with the files."""
-        wanted = weights.embedding_models(self.opened)
-        installed = weights.installed(self.opened.shell, wanted)
-        model = next((entry.name for entry in installed), None)
-        at = partial(index_place.place_of, self.opened)
-        self.index, found = check_folder.check_index(self.opened.entity, model, at)
+        here = weights.installed(self.opened.shell, weights.embedding_models(self.opened))
+        self.index, found = check_folder.check_index(
+            self.opened.entity,
+            next((entry.name for entry in here), None),
+            partial(index_place.place_of, self.opened),
+        )
         return found
 
 
 CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
-    Checkup.check_records,
+    lambda it: check_records.check(it.opened, it.report_progress),
     lambda it: check_records.check_prompt_files(it.opened.entity, it.opened.config.prompt),
     lambda it: check_records.check_rules(it.opened) if it.is_readable else (),
     lambda it: forget.check(it.opened.entity, it.opened.zone),
@@ -95,8 +92,9 @@ def examine(
     shell.entity_name = identity.name if read else None
     checkup = Checkup(opened, read is not None, report_progress)
     found += [one for check in CHECKS for one in guarded(partial(check, checkup))]
-    ordered = sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
-    checkup.findings = tuple(ordered)
+    checkup.findings = tuple(
+        sorted(dict.fromkeys(found), key=lambda finding: finding.level != "problem")
+    )
     checkup.files = sum(len(list(kind.reachable(entity))) for kind in kinds.KINDS)
     return checkup
 

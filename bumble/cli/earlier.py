@@ -348,10 +348,9 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
             os.utime(target)
         return target
     # make room for one more: those that were used longest ago go
-    old = time.time() - IN_USE_SECONDS
     for path in _folders(cache)[MOST_FOLDERS - 1 :]:
         with suppress(OSError):
-            if path.stat().st_mtime < old:
+            if path.stat().st_mtime < time.time() - IN_USE_SECONDS:
                 disk.clear(path)
     with destination.folder(target) as draft:
         fill(draft)

@@ -338,6 +338,6 @@ def hit_lines(opened: Opened, rank: int, score: float, hit: Hit) -> Iterator[str
     """Tell a hit: where it stands and of when it is, then its text."""
     at = when(hit.at, opened) if hit.at else ""
     kind = f"{hit.kind} (faded)" if hit.faded else hit.kind
-    place = f"{hit.path}:{hit.line}"
-    yield "  ".join(filter(None, (f"{rank:>2}.", f"{score:.3f}", kind, at, place)))
+    told = (f"{rank:>2}.", f"{score:.3f}", kind, at, f"{hit.path}:{hit.line}")
+    yield "  ".join(filter(None, told))
     yield from (f"    {line}".rstrip() for line in hit.statement.splitlines())

@@ -41,8 +41,14 @@ def result(
 ) -> None:
     """Print the result of a command: `data` with --json, else `text`; `problem` cut it short."""
     if shell.json:
-        told = {"error": _told(problem)} if problem else {}
-        _print(_json(envelope(shell, command, data) | told))
+        told = envelope(shell, command, data)
+        if problem is not None:
+            told["error"] = {
+                "kind": type(problem).__name__,
+                "exit_code": problem.exit_code,
+                "message": str(problem),
+            }
+        _print(_json(told))
         return
     lines = [text] if isinstance(text, str) else list(text)
     if lines:
@@ -58,11 +64,6 @@ def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
         "data": data,
         "warnings": shell.warnings,
     }
-
-
-def _told(problem: UserError) -> dict[str, Any]:
-    kind, message = type(problem).__name__, str(problem)
-    return {"kind": kind, "exit_code": problem.exit_code, "message": message}
 
 
 def error(shell: Shell, message: str, *, kind: str, code: int) -> None:
@@ -111,14 +112,14 @@ def piece(text: str) -> None:
     sign("")
     shown = clean(text)
     if shown and sys.stdout is not None:
-        _LINE.begun = not shown.endswith("\n") and sys.stdout.isatty()
+        _Line.begun = not shown.endswith("\n") and sys.stdout.isatty()
     _write(shown)
 
 
 def flush() -> None:
     """See to it that everything printed has left the process."""
     sign("")
-    _LINE.begun = False
+    _Line.begun = False
     _write("")
 
 
@@ -158,8 +159,7 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
     """Line up rows in columns, but for the last, and for what is far too long."""
     if not rows:
         return []
-    columns = range(len(rows[0]) - 1)
-    widths = [min(max(len(row[n]) for row in rows), WIDEST) for n in columns]
+    widths = [min(max(len(row[n]) for row in rows), WIDEST) for n in range(len(rows[0]) - 1)]
     return [
         indent
         + "  ".join(
@@ -239,16 +239,13 @@ class _Line:
     begun = False  # whether a line of a result has begun that is not to be overwritten
 
 
-_LINE = _Line()
-
-
 def sign(text: str, environ: Mapping[str, str] | None = None) -> None:
     """Show on a terminal what is waited for, until anything else is said; empty: no more."""
-    if text == _LINE.sign or sys.stderr is None:
+    if text == _Line.sign or sys.stderr is None:
         return
-    if text and (_LINE.begun or not _has_terminal(environ)):
+    if text and (_Line.begun or not _has_terminal(environ)):
         return
-    _LINE.sign = text
+    _Line.sign = text
     with suppress(OSError):
         sys.stderr.write(f"\r\x1b[2K{_fitting(clean(text))}")
         sys.stderr.flush()

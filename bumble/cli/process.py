@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
@@ -304,7 +303,7 @@ def hide_environment() -> None:
         return
     import ctypes
 
-    with contextlib.suppress(OSError, AttributeError, ValueError):
+    with suppress(OSError, AttributeError, ValueError):
         libc = ctypes.CDLL(None)
         # root may still look; all others of the same user may not, nor is there a core dump
         libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)

@@ -138,7 +138,6 @@ TAKES: Mapping[tuple[str, str], str] = {
     ("completion", "shell"): "shell",
     ("mcp", "print_config"): "client",
 }
-SHELLS = ("bash", "zsh", "fish")
 
 
 def walk() -> Iterator[tuple[str, Any, Any]]:
@@ -177,7 +176,7 @@ def words() -> str:
             "form": list(memories.FORMS),
             "status": list(projects.STATUSES),
             "place": list(checks.PLACES),
-            "shell": list(SHELLS),
+            "shell": list(mcp.SCRIPTS),
             "client": list(mcp.CLIENTS),
             "model": [entry.name for entry in catalog.load()],
         },

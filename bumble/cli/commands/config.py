@@ -36,7 +36,6 @@ KeyArgument = Annotated[
 UserOption = Annotated[
     bool, typer.Option("--user", help="In your own config, for all entities; not in entity.yaml.")
 ]
-FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The entity folder.")]
 OF_THE_MODEL = ("llm.model", "llm.provider", "llm.base_url")  # what decides who is asked
 Row = tuple[str, Any, str]  # dotted key, value, origin
 
@@ -278,7 +277,7 @@ def _in_force(
 @plain
 def trust_(
     shell: Shell,
-    folder: FolderArgument,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The entity folder.")],
     *,
     dry_run: DryRunOption = False,
 ) -> None:

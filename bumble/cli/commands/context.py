@@ -28,9 +28,6 @@ SAMPLE = "Hello."  # stands for the next message where none is given
 MessageOption = Annotated[
     str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")
 ]
-EstimateOption = Annotated[
-    bool, typer.Option("--estimate", help="Of the next request, also where one was sent before.")
-]
 
 
 def _reports(
@@ -44,7 +41,10 @@ def _reports(
         message: MessageOption = None,
         speaker: AsOption = None,
         session: people.OfSessionOption = None,
-        estimate: EstimateOption = False,
+        estimate: Annotated[
+            bool,
+            typer.Option("--estimate", help="Of the next request, also where one was sent before."),
+        ] = False,
     ) -> None:
         opened.shell.json |= name == "json"
         report = _report(opened, speaker, message, session, estimate=estimate)
@@ -134,7 +134,6 @@ def expand(
     ],
 ) -> None:
     """Print the whole of a text that the entity was shown cut or cleared."""
-
     try:
         text = whole_record.everywhere(opened.entity, reference)
     except RecordMissingError as problem:

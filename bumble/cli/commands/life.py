@@ -86,7 +86,9 @@ def show(
     output.result(opened.shell, "show", {"what": what, **data}, lines)
 
 
-def _collected(opened: Opened, reader: Reader, progress: Callable[[int, int], object]) -> Life:
+def _collected(
+    opened: Opened, reader: Reader, progress: Callable[[float, float | None], None]
+) -> Life:
     """Read a life as somebody may know it; what can't be read is left out, and that is said."""
     collector = Collector(opened.entity, opened.zone, opened.identity.name, reader)
     life = collector.collect(progress)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from bumble.chat.mcp_servers import Servers
     from bumble.runtime.people import Person
 
-LIBRARIES = ("mcp", "mcp_types")
-
 
 @contextmanager
 def library() -> Iterator[None]:
@@ -40,7 +38,7 @@ def library() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in LIBRARIES:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         raise McpMissingError from error
 

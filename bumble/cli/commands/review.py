@@ -10,7 +10,6 @@ import typer
 
 from bumble.cli import history, listing, opening, output, run_job, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
-from bumble.cli.writing import apply
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
@@ -140,7 +139,7 @@ def _decide(
             written = [one for one in decision.change_set.changes if not held.stays(one.path)]
             versions = changes.wholes(root, written)
             if not dry_run:
-                apply(opened, decision.change_set, trusts=False)
+                writing.apply(opened, decision.change_set, trusts=False)
         except RefusedError as error:
             refused.append(error)
             continue
