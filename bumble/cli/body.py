@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.body import bars, ebb, hormones, noise
-from bumble.body.config import HORMONE_NAMES
+from bumble.body import bars, config, ebb, hormones, noise
 from bumble.body.soma import Soma, felt_mapping
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
@@ -17,8 +16,7 @@ from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.entity import secrets
 from bumble.errors import RecordExistsError
-from bumble.records import anchors, relationships, soma
-from bumble.records.base import Provenance
+from bumble.records import anchors, base, relationships, soma
 from bumble.runtime import body_state
 from bumble.text import words
 
@@ -220,7 +218,7 @@ def _anchor_face(opened: Opened, anchor: anchors.Anchor) -> Face:
             "hormones",
             ", ".join(
                 f"{hormones.shown_name(name, named=named)} {anchor.levels[name]:.4f}"
-                for name in HORMONE_NAMES
+                for name in config.HORMONE_NAMES
             ),
         ),
     ]
@@ -272,7 +270,7 @@ def add(
         advice = "Recall it, remove it, or choose another label."
         raise RecordExistsError(opened.entity.root / anchors.ANCHOR.path(existing.id), advice)
     levels, at = look(opened)[0].hormones.levels, opened.now
-    origin = Provenance(by="anchor add")
+    origin = base.Provenance(by="anchor add")
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
     surplus = body_state.dropped_anchors(listed, at)
@@ -322,4 +320,4 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = Fals
 
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(levels[name], anchors.DECIMALS) for name in HORMONE_NAMES}
+    return {name: round(levels[name], anchors.DECIMALS) for name in config.HORMONE_NAMES}

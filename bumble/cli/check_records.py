@@ -25,8 +25,7 @@ from bumble.prompt import system
 from bumble.records import base, kinds, knowledge, relationships, session_files, sessions, soma
 from bumble.records.kind import Kind, RecordView, unite
 from bumble.runtime import body_state, people, rules, schedule
-from bumble.text import markdown, moments
-from bumble.text.yaml_edit import SourceError
+from bumble.text import markdown, moments, yaml_edit
 
 MOST_NAMED = 3  # sources that one finding names
 
@@ -356,7 +355,7 @@ def _read_session(file: _File, relative: str, sources: Sources) -> _Reading:
         try:
             session = sessions.parse("\n".join(lines))
             break
-        except SourceError as error:
+        except yaml_edit.SourceError as error:
             findings.append(
                 Finding("record-invalid", error.problem, relative, error.line, file.edit)
             )

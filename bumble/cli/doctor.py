@@ -11,18 +11,11 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import (
-    check_folder,
-    check_records,
-    index_place,
-    output,
-)
+from bumble.cli import check_folder, check_records, index_place, output, process
 from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate, settle_git
-from bumble.cli.process import Shell
-from bumble.entity import changes, commits, settings, uncommitted
-from bumble.entity.config import Identity
+from bumble.entity import changes, commits, config, settings, uncommitted
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
 from bumble.history import clone
@@ -80,14 +73,16 @@ CHECKS: tuple[Callable[[Checkup], Iterable[Finding]], ...] = (
 
 
 def examine(
-    shell: Shell,
+    shell: process.Shell,
     entity: Entity,
     report_progress: check_records.ProgressCallback = lambda done, total: None,
 ) -> Checkup:
     """Run every check; nothing is written, save which rules were found to be written here."""
     read, found = check_folder.check_settings(entity.file, shell.user_file, shell.environ)
     known = read or settings.load()
-    identity = known.identity or Identity(schema_version=settings.SCHEMA_VERSION, name=NOBODY)
+    identity = known.identity or config.Identity(
+        schema_version=settings.SCHEMA_VERSION, name=NOBODY
+    )
     opened = Opened(shell, replace(entity, approval=known.approval), "", known, identity)
     shell.entity_name = identity.name if read else None
     checkup = Checkup(opened, read is not None, report_progress)
@@ -167,7 +162,7 @@ def _mend_files(
 
 @plain
 def doctor(
-    shell: Shell,
+    shell: process.Shell,
     *,
     fix: Annotated[
         bool,

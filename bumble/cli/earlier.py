@@ -21,10 +21,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, destination
-from bumble.cli import check_folder, listing, output, setting_files
+from bumble.cli import check_folder, listing, output, process, setting_files
 from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
 from bumble.cli.opening import Opened, identity_of, locate, settle_git
-from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, git_operations, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import (
@@ -215,7 +214,7 @@ def _completed(texts: Texts) -> list[str]:
 
 @plain
 def migrate(
-    shell: Shell,
+    shell: process.Shell,
     *,
     check: CheckOption = False,
     lock_timeout: LockTimeoutOption = None,

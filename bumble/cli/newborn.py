@@ -17,12 +17,10 @@ import typer
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, destination
-from bumble.cli import listing, opening, output, writing
-from bumble.cli.command import plain
+from bumble.cli import command, listing, opening, output, writing
 from bumble.cli.models import chat_model
 from bumble.cli.process import Shell
-from bumble.entity import approvals, changes, commits, create
-from bumble.entity.config import NAMELESS
+from bumble.entity import approvals, changes, commits, config, create
 from bumble.entity.folder import find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
 from bumble.files import git, gitdir
@@ -40,7 +38,7 @@ from bumble.records import (
 from bumble.text import yaml_edit
 
 
-@plain
+@command.plain
 def new(
     shell: Shell,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")],
@@ -134,7 +132,7 @@ VERBS = {  # of the commits, as the cycles name theirs
 }
 
 
-@plain
+@command.plain
 def demo(
     shell: Shell,
     folder: Annotated[
@@ -441,7 +439,7 @@ def user_name(shell: Shell) -> str:
             continue  # of an account, or a machine
         with suppress(UsageError):
             return writing.one_line(name, "name", MAX_NAME_CHARS)
-    return NAMELESS
+    return config.NAMELESS
 
 
 def _local_zone() -> str:

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.cli import index_place, listing, output, writing
+from bumble.cli import index_place, listing, output, shelf, writing
 from bumble.cli.command import DryRunOption, YesOption, edits, group, looks_back, writes
 from bumble.cli.opening import Opened
-from bumble.cli.shelf import Shelf, data_of
-from bumble.entity import companions
-from bumble.entity.changes import Version
+from bumble.entity import changes, companions
 from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError
 from bumble.files import disk, git
 from bumble.records import relationships, session_files
@@ -68,7 +66,7 @@ def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
     return [talks, last, f"familiarity {person.scores.familiarity:.2f}"]
 
 
-PEOPLE = Shelf(
+PEOPLE = shelf.Shelf(
     kind=relationships.PERSON,
     group="person",
     none="Nobody yet. People who talk with it come by themselves;"
@@ -84,7 +82,7 @@ PEOPLE = Shelf(
             )
         ),
     ],
-    data=lambda _, person: data_of(
+    data=lambda _, person: shelf.data_of(
         person,
         ("previous_health", "language", "lines"),
         pending=[note.text for note in person.pending],
@@ -341,5 +339,5 @@ def forget(
 
 def _shown(opened: Opened, path: str) -> str:
     """Return what to call a file: its name may tell what is kept from whoever looks."""
-    held = Version(path, None, companions.read(opened.root, path))
+    held = changes.Version(path, None, companions.read(opened.root, path))
     return audiences.named(path, audiences.hides(listing.reader(opened), [held]))

@@ -25,10 +25,8 @@ from bumble.jobs import tick
 from bumble.llm.protocol import Model
 from bumble.models.embed.protocol import Embedder
 from bumble.models.weights.choice import Choice
-from bumble.records import sessions
+from bumble.records import provenance, session_files, sessions
 from bumble.records.base import Provenance
-from bumble.records.provenance import withheld
-from bumble.records.session_files import find
 from bumble.runtime import audiences, job
 from bumble.runtime.runtime import TEMPERATURE, Runtime
 
@@ -140,7 +138,7 @@ def seen(opened: Opened, outcome: job.JobResult) -> job.JobResult:
     hidden = next((one for one in _origins(opened, outcome) if not viewer.may_see(one)), None)
     if hidden is None:
         return outcome
-    said = withheld(hidden)
+    said = provenance.withheld(hidden)
     title = f"{outcome.title.partition(':')[0]}: {said}"
     return replace(outcome, title=title, lines=(said,), late=(), data={})
 
@@ -151,7 +149,7 @@ def _origins(opened: Opened, outcome: job.JobResult) -> Iterator[Provenance]:
         yield Provenance(audience=tuple(filter(None, [outcome.about])))
         return
     with suppress(UserError):  # a person forgot it meanwhile
-        yield Provenance(audience=find(opened.entity.sessions, outcome.about).people)
+        yield Provenance(audience=session_files.find(opened.entity.sessions, outcome.about).people)
 
 
 def _written(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.JobResult:

@@ -15,9 +15,7 @@ from msgspec import Struct
 
 from bumble.cli import output
 from bumble.cli.process import Shell
-from bumble.entity import changes, commits, folder_trust, layers, settings
-from bumble.entity.approvals import Rule
-from bumble.entity.config import Config, Identity
+from bumble.entity import approvals, changes, commits, config, folder_trust, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.entity.settings import Settings
 from bumble.errors import FileChangedError, SettingInvalidError, UsageError, UserError
@@ -133,7 +131,7 @@ def edit(
 
 def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
     """Refuse a text whose values are right one by one and do not go together."""
-    aside = {*schema.fields(Identity), layers.NOTES, folder_trust.KEY}
+    aside = {*schema.fields(config.Identity), layers.NOTES, folder_trust.KEY}
     own = yaml_edit.parse_mapping(after).items()
     plain = {key: value for key, value in own if key not in aside}
     plain = layers.without(plain, layers.found(plain))
@@ -141,7 +139,7 @@ def _check_together(now: Settings, place: SettingsFile, after: str) -> None:
     for layer in now.layers:
         values = layers.merge(values, plain if layer.name == place.name else layer.values)
     try:
-        schema.build(Config, values)
+        schema.build(config.Config, values)
     except schema.ValueProblem as problem:
         raise UsageError(f"{problem}\nNothing was changed.") from problem
 
@@ -164,8 +162,8 @@ class Trusted(Struct, frozen=True):
     """What counts, or may run, only where an entity is trusted."""
 
     settings: dict[str, Any]  # by dotted key
-    runnable: list[Rule]
-    rules: list[Rule]  # that count where its owner made or approved them
+    runnable: list[approvals.Rule]
+    rules: list[approvals.Rule]  # that count where its owner made or approved them
 
     @property
     def digests(self) -> set[str]:

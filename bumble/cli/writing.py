@@ -22,9 +22,7 @@ from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, secrets
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError, UsageError, UserError
 from bumble.files import disk
-from bumble.records import base
-from bumble.records.kind import changed_lines
-from bumble.records.provenance import withheld
+from bumble.records import base, kind, provenance
 from bumble.runtime import audiences
 from bumble.text import markdown, printable, words
 
@@ -358,9 +356,9 @@ def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
     old, new = ((data or b"").decode(errors="replace") for data in sides)
     return {
         "path": audiences.named(change.path, hidden),
-        "why": withheld(hidden) if hidden else change.why,
+        "why": provenance.withheld(hidden) if hidden else change.why,
         "action": action(before, after),
-        "diff": list(changed_lines(old, new, context=0)),
+        "diff": list(kind.changed_lines(old, new, context=0)),
     }
 
 

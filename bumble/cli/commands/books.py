@@ -25,10 +25,8 @@ from bumble.cli.command import (
 from bumble.cli.opening import Opened
 from bumble.entity import companions
 from bumble.errors import FileChangedError, SectionLockedError, UsageError
-from bumble.records import journal, knowledge
-from bumble.records.base import Provenance
-from bumble.text import stop_words
-from bumble.text.yaml_edit import SourceError
+from bumble.records import base, journal, knowledge
+from bumble.text import stop_words, yaml_edit
 
 app = group()
 TitleArgument = Annotated[
@@ -238,7 +236,7 @@ def _write(
                 f'{"correct" if existing else "learn"} "{shown}"',
                 by_entity=False,
                 force_locked=force_locked,
-                provenance=Provenance(trust="owner", audience=audience) if audience else None,
+                provenance=base.Provenance(trust="owner", audience=audience) if audience else None,
             )
             try:
                 writing.commit(
@@ -281,7 +279,7 @@ def _keeps_locked(before: str, after: str) -> None:
     """Refuse an edit that changes or drops a locked section, or unlocks it."""
     try:
         sections = knowledge.parse(before).sections
-    except SourceError:  # the edit is what mends it
+    except yaml_edit.SourceError:  # the edit is what mends it
         return
     left = [section.source.rstrip() for section in knowledge.parse(after).sections]
     for section in sections:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.cli import output, people, writing
+from bumble.cli import output, people, process, writing
 from bumble.cli.command import (
     AsOption,
     EntityOption,
@@ -20,7 +20,6 @@ from bumble.cli.command import (
 )
 from bumble.cli.models import chat_model
 from bumble.cli.opening import open_entity, without_entity
-from bumble.cli.process import Shell
 from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
@@ -177,7 +176,9 @@ def _talk(
     return talk.after_answer()
 
 
-def _make_if_missing(shell: Shell, entity: Path | None, model: str | None, *, yes: bool) -> None:
+def _make_if_missing(
+    shell: process.Shell, entity: Path | None, model: str | None, *, yes: bool
+) -> None:
     from bumble.cli import newborn
 
     folder = entity or shell.entity

@@ -21,8 +21,7 @@ from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import NotAnEntityError, UsageError, UserError
 from bumble.llm import detect, scripted
-from bumble.records import journal
-from bumble.records.kind import changed_lines
+from bumble.records import journal, kind
 from bumble.runtime import rules
 from bumble.text import printable, schema, yaml_edit
 
@@ -245,7 +244,7 @@ def _report(
     changed = after != before
     data = {"key": key, "file": str(place.path), "changed": changed, "dry_run": dry_run}
     if dry_run:
-        lines = [printable.masked(line) for line in changed_lines(before, after)]
+        lines = [printable.masked(line) for line in kind.changed_lines(before, after)]
         nothing = ["Nothing to do: it says so already."]
         output.result(shell, command, data | {"diff": lines}, lines or nothing)
         output.say("Nothing was written: --dry-run.")

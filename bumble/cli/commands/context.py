@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.chat import context_report
+from bumble.chat import context_report, reply_writer
 from bumble.chat import route as router
-from bumble.chat.reply_writer import Turn
 from bumble.cli import listing, output, people, run_job, writing
 from bumble.cli.command import AsOption, group, looks_back, reads
 from bumble.cli.opening import Opened
@@ -110,7 +109,7 @@ def _report(
 
 def _estimated(
     opened: Opened, speaker: str | None, message: str | None, session: str | None
-) -> tuple[context_report.ContextReport, Turn, Sent]:
+) -> tuple[context_report.ContextReport, reply_writer.Turn, Sent]:
     """Build the next request as `chat` would, sending and writing nothing.
 
     Raises:

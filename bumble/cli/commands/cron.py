@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain, reads, writes
-from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity import installation
 from bumble.errors import (
@@ -32,8 +31,7 @@ from bumble.files import disk
 from bumble.history import remote
 from bumble.jobs import tick
 from bumble.llm import detect
-from bumble.records import automations, base
-from bumble.records.kind import changed_lines
+from bumble.records import automations, base, kind
 from bumble.runtime import schedule
 
 MINUTES = 10
@@ -153,7 +151,7 @@ def change_crontab(job: Job, text: str, environ: Mapping[str, str], *, writes: b
         process = _run(["crontab", "-"], environ, after)
         if process.returncode:
             raise UserError(f"crontab refused it: {process.stderr.strip() or process.returncode}")
-    return list(changed_lines(before, after, context=0))[1:]
+    return list(kind.changed_lines(before, after, context=0))[1:]
 
 
 def commands_in(crontab: str, job: Job) -> list[str]:
@@ -263,7 +261,7 @@ NOT_YET = "Nothing was changed: --yes does it."
 @app.command()
 @reads
 def show(
-    opened: Opened,
+    opened: opening.Opened,
 ) -> None:
     """Show what would run the ticks, what does, and the automations with their times."""
     job = _job(opened)
@@ -290,7 +288,7 @@ def show(
     listing.ended(listed)
 
 
-def _lacking(opened: Opened) -> list[str]:
+def _lacking(opened: opening.Opened) -> list[str]:
     """Say what only this shell knows, and no tick that the system runs."""
     shell, config = opened.shell, opened.config.llm
     known = detect.provider_named(config.provider)
@@ -305,7 +303,7 @@ def _lacking(opened: Opened) -> list[str]:
 @app.command()
 @reads
 def install(
-    opened: Opened,
+    opened: opening.Opened,
     *,
     scheduler: WithOption = None,
     only_print: PrintOption = False,
@@ -361,7 +359,7 @@ def remove(
 @app.command()
 @writes
 def add(
-    opened: Opened,
+    opened: opening.Opened,
     when: Annotated[str, typer.Argument(metavar="SCHEDULE", help='As "0 8 * * MON-FRI".')],
     prompt: writing.TextArgument = None,
     *,
@@ -399,7 +397,7 @@ def add(
         writing.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
 
 
-def _job(opened: Opened) -> Job:
+def _job(opened: opening.Opened) -> Job:
     """Return what the system is to run."""
     runs = [TICK]
     with suppress(HistoryMissingError, SyncError):
@@ -409,7 +407,7 @@ def _job(opened: Opened) -> Job:
     return Job(opened.entity.root, opened.identity.name, sys.executable, tuple(runs))
 
 
-def _scheduler(opened: Opened) -> str:
+def _scheduler(opened: opening.Opened) -> str:
     environ = opened.shell.environ
     if not available("crontab", environ) and available("systemctl", environ):
         return "systemd"
@@ -432,7 +430,7 @@ def _say(
         output.say(done)
 
 
-def _automation(opened: Opened, automation: automations.Automation) -> dict[str, Any]:
+def _automation(opened: opening.Opened, automation: automations.Automation) -> dict[str, Any]:
     at, problem = None, None
     if automation.enabled:
         try:
@@ -451,7 +449,7 @@ def _automation(opened: Opened, automation: automations.Automation) -> dict[str,
     }
 
 
-def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
+def _shown(opened: opening.Opened, data: dict[str, Any]) -> list[str]:
     installed = [name for name, is_installed in data["installed"].items() if is_installed]
     lines = [f"ticks: run by {' and '.join(installed)}"] if installed else []
     lines += [f"  {line}" for line in data["runs"]]
@@ -470,12 +468,12 @@ def _shown(opened: Opened, data: dict[str, Any]) -> list[str]:
     return [*lines, "automations:", *output.table(rows, indent="  ")]
 
 
-def _state(opened: Opened, automation: Mapping[str, Any]) -> str:
+def _state(opened: opening.Opened, automation: Mapping[str, Any]) -> str:
     if not automation["next"]:
         return str(automation["problem"] or "switched off")
     is_due = datetime.fromisoformat(automation["next"]) <= opened.now
     return f"{'due since' if is_due else 'next'} {_when(opened, automation['next'])}"
 
 
-def _when(opened: Opened, at: str) -> str:
+def _when(opened: opening.Opened, at: str) -> str:
     return listing.when(datetime.fromisoformat(at), opened)

@@ -34,9 +34,8 @@ from bumble.guard import origins, verifier
 from bumble.history import lookup
 from bumble.prompt import transcript
 from bumble.recall import memory_search
-from bumble.records import base, checks, dreams, kinds, knowledge, relationships, session_files
+from bumble.records import base, checks, dreams, kinds, session_files, sessions
 from bumble.records.kind import Kind, RecordView
-from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 from bumble.text import printable, words
 from bumble.text.stop_words import telling_words
@@ -371,7 +370,7 @@ def search(runtime: Runtime, person_id: str, check: checks.Check) -> list[str]:
     return [hit.text for hit in hits]
 
 
-def covers(session: Session, check: checks.Check) -> bool:
+def covers(session: sessions.Session, check: checks.Check) -> bool:
     """Whether what is expected was said in a talk where now only its summary is shown."""
     summary = transcript.standing(session)
     covered = transcript.covered_messages(session, summary) if summary else ()

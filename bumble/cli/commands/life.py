@@ -19,8 +19,7 @@ from msgspec.structs import replace
 from bumble.bridges.exports import destination
 from bumble.bridges.report import page
 from bumble.bridges.report.life import IMPORTED, Collector, Life, LifeEntry, Portrait, shown
-from bumble.cli import body, listing, output, people
-from bumble.cli.command import shows
+from bumble.cli import body, command, listing, output, people
 from bumble.cli.opening import Opened
 from bumble.errors import (
     HistoryClosedError,
@@ -53,7 +52,7 @@ HEADS = {  # in this order
 }
 
 
-@shows
+@command.shows
 def show(
     opened: Opened,
     what: Annotated[
@@ -243,7 +242,7 @@ def _data(entry: LifeEntry) -> dict[str, Any]:
 STDOUT = Path("-")
 
 
-@shows
+@command.shows
 def report(
     opened: Opened,
     dest: Annotated[

@@ -15,8 +15,7 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
 from bumble.history import review as reviewing
 from bumble.jobs import evolve as cycle
-from bumble.records import base, fields, proposals
-from bumble.records.provenance import EVERYTHING
+from bumble.records import base, fields, proposals, provenance
 from bumble.runtime import review_queue as held
 from bumble.runtime import rules
 
@@ -143,7 +142,7 @@ def _decide(
         except RefusedError as error:
             refused.append(error)
             continue
-        rows = history.actions(versions, EVERYTHING)
+        rows = history.actions(versions, provenance.EVERYTHING)
         done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
         title = f"{proposal.name} ({proposal.title})"
         told = f"Would {verb} {title}" if dry_run else f"{verb.title()}ed {title}"
@@ -197,7 +196,7 @@ def _data(opened: opening.Opened, proposal: reviewing.HeldProposal) -> dict[str,
         "why": list(commit.body) if commit else [],
         "own": proposal.is_own,
         "rules": [rules.line(rule) for rule in rules.brought(proposal.versions, names)],
-        "changes": history.actions(proposal.versions, EVERYTHING),
+        "changes": history.actions(proposal.versions, provenance.EVERYTHING),
     }
 
 

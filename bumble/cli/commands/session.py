@@ -15,8 +15,7 @@ from bumble.cli.command import DryRunOption, JobFlags, group, runs_job, shows, w
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UsageError, UserError
-from bumble.records import session_files, sessions
-from bumble.records.base import Provenance
+from bumble.records import base, session_files, sessions
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import words
@@ -87,7 +86,9 @@ def show(
     viewer = listing.Viewer(opened)
     session = viewer.session(_load(opened, session_id))
     brief = session_files.read_handover(opened.entity.sessions, session.id)
-    left = viewer.text(brief.text, Provenance(audience=session.people)) if brief else None
+    left = (
+        viewer.text(brief.body.strip(), base.Provenance(audience=session.people)) if brief else None
+    )
     data = _data(session) | {"handover": left}
     if limit is not None:
         data["messages"] = data["messages"][-limit:]

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
-from bumble.cli import body, index_place, listing, opening, output, people
-from bumble.cli.command import reads
+from bumble.cli import body, command, index_place, listing, opening, output, people
 from bumble.cli.models import abilities, chat_model, weights
 from bumble.entity import git_operations, uncommitted
 from bumble.errors import UserError
@@ -36,7 +35,7 @@ UNREAD = "can't be read (see `bumble doctor`)"
 Part = tuple[Any, str | Sequence[str | tuple[str, str]]]
 
 
-@reads
+@command.reads
 def status(opened: opening.Opened) -> None:
     """Show which entity this is, which model answers, and how it is."""
     look, identity = Look(opened), opened.identity

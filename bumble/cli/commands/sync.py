@@ -10,14 +10,11 @@ from typing import Annotated
 import typer
 from msgspec.structs import asdict
 
-from bumble.cli import doctor, opening, output, writing
-from bumble.cli.command import YesOption, writes
+from bumble.cli import command, doctor, opening, output, writing
 from bumble.cli.talk import beginning
-from bumble.entity import commits
-from bumble.entity.approvals import Rule
+from bumble.entity import approvals, commits
 from bumble.errors import RecordInvalidError, RefusedError
-from bumble.history import remote
-from bumble.history.findings import Finding
+from bumble.history import findings, remote
 from bumble.records import forgotten, kinds, knowledge
 from bumble.runtime import rules
 from bumble.text import printable, words
@@ -25,7 +22,7 @@ from bumble.text import printable, words
 MOST_PATHS = 10  # that are named
 
 
-@writes
+@command.writes
 def sync(
     opened: opening.Opened,
     *,
@@ -51,7 +48,7 @@ def sync(
     public: Annotated[
         bool, typer.Option("--public", help="Set it up though anybody can read what lies there.")
     ] = False,
-    yes: YesOption = False,
+    yes: command.YesOption = False,
 ) -> None:
     """Fetch what other clones did, merge it by meaning, and check the folder.
 
@@ -194,8 +191,8 @@ def _tell(
     merging: remote.Merging,
     gone: Mapping[str, int],
     changed: Sequence[str],
-    waiting: Sequence[Rule],
-    problems: Sequence[Finding],
+    waiting: Sequence[approvals.Rule],
+    problems: Sequence[findings.Finding],
     *,
     own: int,
     pushed: bool,

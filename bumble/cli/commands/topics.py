@@ -17,11 +17,9 @@ from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.index.search import Hit
 from bumble.recall import catalyze as two_stages
-from bumble.recall import survey
+from bumble.recall import survey, topic_mining
 from bumble.recall.deep_recall import Scope
-from bumble.recall.topic_mining import Topic
-from bumble.records import topics
-from bumble.records.kinds import RECALLED
+from bumble.records import kinds, topics
 from bumble.runtime.runtime import Runtime
 
 CATALYSTS = 3  # shown of a topic in a list
@@ -56,7 +54,7 @@ def petri(
         return
     found = list(taken.topics)
     if query is not None:
-        found = taken.related(query, memory.search(query, kinds=RECALLED, limit=RELATED_HITS))
+        found = taken.related(query, memory.search(query, kinds=kinds.RECALLED, limit=RELATED_HITS))
     data = {
         "query": query,
         "total": len(found),
@@ -104,7 +102,11 @@ def _show(opened: Opened, taken: survey.Survey, name: str, now: datetime, limit:
 
 
 def _lines(
-    taken: survey.Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
+    taken: survey.Survey,
+    topic: topic_mining.Topic,
+    now: datetime,
+    *,
+    catalysts: int | None = CATALYSTS,
 ) -> list[str]:
     days = topic.days_since(now)
     seen = "" if days is None else "today" if days == 0 else f"{days} d ago"
@@ -115,7 +117,11 @@ def _lines(
 
 
 def _data(
-    taken: survey.Survey, topic: Topic, now: datetime, *, catalysts: int | None = CATALYSTS
+    taken: survey.Survey,
+    topic: topic_mining.Topic,
+    now: datetime,
+    *,
+    catalysts: int | None = CATALYSTS,
 ) -> dict[str, Any]:
     return {
         "name": topic.name,

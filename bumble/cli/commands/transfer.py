@@ -13,16 +13,14 @@ import typer
 from msgspec.structs import replace
 
 from bumble.bridges.exports import agents, bundle, card, destination, memories
-from bumble.bridges.imports import foreign, formats, source, writer
-from bumble.bridges.imports.ledger import ImportContext, ImportReport
+from bumble.bridges.imports import foreign, formats, ledger, source, writer
 from bumble.cli import listing, opening, output, people, writing
 from bumble.cli.command import DryRunOption, reads, writes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
 from bumble.files import disk
-from bumble.records import relationships
-from bumble.records.base import Provenance
+from bumble.records import base, relationships
 from bumble.records.provenance import EVERYTHING, STRANGER, Reader
 from bumble.text import words, yaml_edit
 
@@ -202,7 +200,7 @@ def import_(
     root = opened.entity.root.resolve()
     if place == root or root in place.parents:
         raise RefusedError(f"{place}: that is part of this very entity\nNothing was imported.")
-    origin = Provenance(by=writer.BY, audience=(who.id,))
+    origin = base.Provenance(by=writer.BY, audience=(who.id,))
     somebody = relationships.new(who.name, opened.now, provenance=origin, id=who.id)
     file = relationships.PERSON.plan_new(somebody, f"meet {who.name}")
     # somebody new is known by the first that is written, and no longer where that is taken back
@@ -224,7 +222,7 @@ def import_(
             opened.shell.now(),
             first,
         )
-        context = ImportContext(opened.zone, partial(opened.identity.named, person=who.name))
+        context = ledger.ImportContext(opened.zone, partial(opened.identity.named, person=who.name))
         report = writer.run(wanted.read(files, context), importer)
         for item in files.left_out:
             report.leave(item)
@@ -237,7 +235,7 @@ def import_(
 
 
 def _show(
-    opened: opening.Opened, wanted: formats.Format, report: ImportReport, *, dry_run: bool
+    opened: opening.Opened, wanted: formats.Format, report: ledger.ImportReport, *, dry_run: bool
 ) -> None:
     data = {"format": wanted.name, "dry_run": dry_run, "changed": report.changed, **report.data()}
     verb = "Would import" if dry_run else "Imported"

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import output
+from bumble.cli import output, process
 from bumble.cli.models import chat_model, weights
 from bumble.cli.opening import Configured, Opened
-from bumble.cli.process import Shell
 from bumble.entity.config import AbilitiesConfig
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
-from bumble.llm import detect, scripted
-from bumble.llm.protocol import Model
+from bumble.llm import detect, protocol, scripted
 from bumble.models import probe, tiers
 from bumble.models.tiers import (
     ABLE,
@@ -151,7 +149,7 @@ def identity_of(chosen: choice.Choice) -> str:
     return f"{name}@{detect.digest(chosen.url, chosen.model)}"  # a pull may bring another model
 
 
-def result_of(shell: Shell, chosen: choice.Choice) -> tiers.ModelResult:
+def result_of(shell: process.Shell, chosen: choice.Choice) -> tiers.ModelResult:
     """Return what a probe measured of a model."""
     return tiers.load(identity_of(chosen), chosen.model, shell.abilities)
 
@@ -289,7 +287,7 @@ def unmeasured(result: tiers.ModelResult, codes: Sequence[str]) -> list[str]:
 def measure(
     opened: Configured,
     chosen: choice.Choice,
-    model: Model,
+    model: protocol.Model,
     language: str,
     note: probe.Note,
     *,

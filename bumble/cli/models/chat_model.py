@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from bumble.cli import output
+from bumble.cli import output, process
 from bumble.cli.models import weights
 from bumble.cli.opening import Configured, Opened
-from bumble.cli.process import Shell
-from bumble.entity import installation
-from bumble.entity.folder import ENTITY_FILE
+from bumble.entity import folder, installation
 from bumble.errors import CredentialsError, UserError
 from bumble.files import disk
 from bumble.llm import detect, gguf, ledger, scripted
-from bumble.llm.ledger import Budgeted, Limits, Prices, Recorded
 from bumble.llm.protocol import LazyModel, Model
 from bumble.llm.wire import HabitFile, Habits, Timeouts, WindowSource
 from bumble.models.weights import choice, store
@@ -123,11 +120,13 @@ def dreaming(opened: Opened) -> Opened:
     return opened.with_settings(llm__model=model) if model else opened
 
 
-def budgeted(opened: Opened, model: Model, *, calls: int | None) -> Budgeted:
+def budgeted(opened: Opened, model: Model, *, calls: int | None) -> ledger.Budgeted:
     """Wrap a model so that it answers while the budget of the day lasts, and so many calls."""
     tokens = opened.config.limits.tokens_per_day
     spent = partial(ledger.today, opened.entity.ledger)
-    return Budgeted(model, Limits(calls, tokens, lambda: spent(opened.shell.now(), opened.zone)))
+    return ledger.Budgeted(
+        model, ledger.Limits(calls, tokens, lambda: spent(opened.shell.now(), opened.zone))
+    )
 
 
 def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Model:
@@ -153,7 +152,7 @@ def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mo
     return open_endpoint(opened, chosen, writes=writes)
 
 
-def require_key(shell: Shell, chosen: choice.Choice | None) -> None:
+def require_key(shell: process.Shell, chosen: choice.Choice | None) -> None:
     """See to it that there is a key where a provider wants one, before anything is sent there.
 
     Raises:
@@ -211,15 +210,15 @@ def script_of(opened: Configured, chosen: choice.Choice) -> Path:
         UnsafePathError: If such a one does not.
     """
     named, root = chosen.script or "", opened.root
-    if root is None or not opened.settings.origin("llm.model").startswith(f"{ENTITY_FILE}:"):
+    if root is None or not opened.settings.origin("llm.model").startswith(f"{folder.ENTITY_FILE}:"):
         return opened.shell.path(Path(named))
     return disk.inside(root, os.path.relpath(root / named, root))
 
 
-def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Recorded:
+def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> ledger.Recorded:
     """Wrap a model so that each call is a line of the entity's ledger, if it may be written."""
     prompts = opened.entity.prompts if writes and opened.config.log.prompts else None
-    return Recorded(
+    return ledger.Recorded(
         model,
         opened.entity.ledger if writes else None,
         opened.shell.now,
@@ -229,7 +228,7 @@ def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> Rec
     )
 
 
-def prices_of(opened: Configured, model: Model | Habits) -> Prices | None:
+def prices_of(opened: Configured, model: Model | Habits) -> ledger.Prices | None:
     """Return what a model's tokens cost: as the owner says, else as its endpoint does."""
     owners = opened.config.llm.prices
     if owners.prompt is not None or owners.completion is not None:
@@ -255,7 +254,7 @@ class Facts(Struct, frozen=True):
     used: int  # how many of these are used
     window_source: WindowSource
     parameters: int | None = None
-    prices: Prices | None = None
+    prices: ledger.Prices | None = None
     names: tuple[str, ...] = ()  # of the endpoint's models where it lists them without this one
 
     @property
@@ -289,7 +288,7 @@ def look(opened: Configured, chosen: choice.Choice) -> Facts:
     return Facts(window, min(limit, window), source, told.parameters, prices, told.names)
 
 
-def has_key(shell: Shell, name: str) -> bool:
+def has_key(shell: process.Shell, name: str) -> bool:
     """Whether the user has a key of a name."""
     return installation.secret(name, shell.environ, shell.secrets_file) is not None
 

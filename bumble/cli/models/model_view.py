@@ -18,8 +18,7 @@ from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.errors import CredentialsError
-from bumble.llm import detect
-from bumble.llm.protocol import Model
+from bumble.llm import detect, protocol
 from bumble.models import probe, tiers
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.models.weights.choice import OLLAMA, Choice
@@ -137,7 +136,7 @@ def meant(opened: opening.Configured, name: str | None, *, yes: bool | None = No
 
 
 def _measure(
-    opened: opening.Configured, chosen: Choice, model: Model, code: str, *, again: bool
+    opened: opening.Configured, chosen: Choice, model: protocol.Model, code: str, *, again: bool
 ) -> None:
     name, total = probe.name(code), len(probe.load(code))
     environ, started = opened.shell.environ, time.monotonic()
