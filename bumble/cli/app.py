@@ -24,9 +24,8 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from bumble import __version__
-from bumble.cli import command_help, output
+from bumble.cli import command_help, output, process
 from bumble.cli.command import EntityOption
-from bumble.cli.process import Shell
 from bumble.errors import (
     FULL,
     FileClosedError,
@@ -242,13 +241,13 @@ def root(
     ctx.obj.entity = entity
 
 
-def main(argv: Sequence[str], shell: Shell | None = None) -> int:
+def main(argv: Sequence[str], shell: process.Shell | None = None) -> int:
     """Run one command.
 
     Returns:
         Its exit code, by the table in `docs/commands.md`.
     """
-    shell = shell or Shell.of_process()
+    shell = shell or process.Shell.of_process()
     code = _run(argv, shell)  # a signal may come while it runs
     return code if shell.stops.exit_code is None else shell.stops.exit_code
 
@@ -258,7 +257,7 @@ def _command_line() -> Any:
     return command_help.quicken(typer.main.get_command(app))
 
 
-def _run(argv: Sequence[str], shell: Shell) -> int:
+def _run(argv: Sequence[str], shell: process.Shell) -> int:
     shell.json = "--json" in argv
     try:
         _speak_utf8()
@@ -310,7 +309,7 @@ LISTED_BY = {
 }
 
 
-def _failed(shell: Shell, error: UserError) -> int:
+def _failed(shell: process.Shell, error: UserError) -> int:
     """Say what went wrong, as far as anybody hears it."""
     message = str(error)
     if isinstance(error, RecordMissingError) and not error.nearest and error.what in LISTED_BY:
@@ -326,7 +325,7 @@ _CLOSED = (  # EINVAL, EISDIR: it is no plain file
 )
 
 
-def _unheard(shell: Shell, refused: OSError) -> int:
+def _unheard(shell: process.Shell, refused: OSError) -> int:
     """Tell whether the output was refused: typer prints its help by itself.
 
     Or a file was, which anybody can take away or replace at any time. Else it is a bug.
@@ -338,8 +337,7 @@ def _unheard(shell: Shell, refused: OSError) -> int:
     except UserError as error:
         return _failed(shell, error)
     if refused.errno in _CLOSED and isinstance(refused.filename, str):
-        reason = refused.strerror or str(refused)
-        return _failed(shell, FileClosedError(refused.filename, reason))
+        return _failed(shell, FileClosedError(refused.filename, refused.strerror or str(refused)))
     if is_full(os.strerror(refused.errno or 0)):
         where = Path(
             refused.filename or tempfile.gettempdir()
@@ -356,7 +354,7 @@ _PLAINER = {  # what the library that checks values says, as bumble says it
 }
 
 
-def _usage(shell: Shell, error: TyperException) -> int:
+def _usage(shell: process.Shell, error: TyperException) -> int:
     message = error.format_message()
     for wording, plainer in _PLAINER.items():
         message = message.replace(wording, plainer)
@@ -370,7 +368,7 @@ def _usage(shell: Shell, error: TyperException) -> int:
     return 2
 
 
-def _bug(shell: Shell) -> int:
+def _bug(shell: process.Shell) -> int:
     from bumble.files import disk  # who asks for help doesn't wait for it
 
     text = traceback.format_exc()

@@ -374,8 +374,7 @@ def _read_session(file: _File, relative: str, sources: Sources) -> _Reading:
 
 
 def _line_of(lines: Sequence[str], record_id: str) -> int | None:
-    quoted = f'"{record_id}"'
-    return next((number for number, line in enumerate(lines, 1) if quoted in line), None)
+    return next((number for number, line in enumerate(lines, 1) if f'"{record_id}"' in line), None)
 
 
 def _check_blobs(

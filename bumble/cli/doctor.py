@@ -11,8 +11,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.cli import check_folder, check_records, index_place, output, process
-from bumble.cli.command import EntityOption, LockTimeoutOption, NowOption, plain
+from bumble.cli import check_folder, check_records, command, index_place, output, process
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened, locate, settle_git
 from bumble.entity import changes, commits, config, settings, uncommitted
@@ -111,8 +110,7 @@ def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
     opened, is_readable = report.opened, report.is_readable
     shell, root = opened.shell, opened.root
     wait = opened.config.limits.lock_timeout_seconds if lock_timeout is None else lock_timeout
-    autocommit = is_readable and opened.config.git.autocommit
-    policy = replace(opened.commit_policy, autocommit=autocommit)
+    policy = replace(opened.commit_policy, autocommit=is_readable and opened.config.git.autocommit)
     try:
         settle_git(shell, root, timeout_seconds=wait)
         _mend_files(opened.entity, policy, wait, adopts=adopts)
@@ -160,7 +158,7 @@ def _mend_files(
             commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)
 
 
-@plain
+@command.plain
 def doctor(
     shell: process.Shell,
     *,
@@ -176,9 +174,9 @@ def doctor(
             "folder that you copied while it was being written.",
         ),
     ] = False,
-    entity: EntityOption = None,
-    lock_timeout: LockTimeoutOption = None,
-    now: NowOption = None,
+    entity: command.EntityOption = None,
+    lock_timeout: command.LockTimeoutOption = None,
+    now: command.NowOption = None,
 ) -> None:
     """Check every file of the entity, and mend what is derived.
 

@@ -21,8 +21,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, destination
-from bumble.cli import check_folder, listing, output, process, setting_files
-from bumble.cli.command import CheckOption, EntityOption, LockTimeoutOption, NowOption, plain
+from bumble.cli import check_folder, command, listing, output, process, setting_files
 from bumble.cli.opening import Opened, identity_of, locate, settle_git
 from bumble.entity import changes, commits, companions, git_operations, layers, settings
 from bumble.entity.folder import ENTITY_FILE, Entity
@@ -212,14 +211,14 @@ def _completed(texts: Texts) -> list[str]:
     return [*lines, f"{ENTITY_FILE}: {VERSION_KEY}: {version}"]
 
 
-@plain
+@command.plain
 def migrate(
     shell: process.Shell,
     *,
-    check: CheckOption = False,
-    lock_timeout: LockTimeoutOption = None,
-    entity: EntityOption = None,
-    now: NowOption = None,
+    check: command.CheckOption = False,
+    lock_timeout: command.LockTimeoutOption = None,
+    entity: command.EntityOption = None,
+    now: command.NowOption = None,
 ) -> None:
     """Bring a folder that an older bumble made to the format of this one.
 

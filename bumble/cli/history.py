@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, people, writing
-from bumble.cli.command import DryRunOption, LimitOption, shows, writes
+from bumble.cli import command, listing, output, people, writing
 from bumble.cli.opening import Opened
 from bumble.entity import commits
 from bumble.entity.changes import Version, wholes
@@ -164,7 +163,7 @@ LINES_SHOWN = 60  # of what an undo changes; an import is long
 PASSED_SHOWN = 5
 
 
-@shows
+@command.shows
 def log(
     opened: Opened,
     what: Annotated[
@@ -175,7 +174,7 @@ def log(
     cycle: Annotated[
         str, typer.Option(metavar="NAME", help="Only what this made: dream, distill, chat, …")
     ] = "",
-    limit: LimitOption = 20,
+    limit: command.LimitOption = 20,
 ) -> None:
     """Show what became part of the entity, and when."""
     look(opened)
@@ -191,7 +190,7 @@ def log(
     listing.show_list(opened, "log", shown, data, line, "Nothing in the history fits.")
 
 
-@shows
+@command.shows
 def diff(
     opened: Opened,
     what: Annotated[
@@ -234,7 +233,7 @@ def _meant(opened: Opened, what: str) -> commit_log.Commit:
     return found[0]
 
 
-@writes
+@command.writes
 def undo(
     opened: Opened,
     what: Annotated[
@@ -251,7 +250,7 @@ def undo(
     force: Annotated[
         bool, typer.Option("--force", help="Take back what came of a conversation, too.")
     ] = False,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Take back one change.
 
@@ -314,7 +313,7 @@ MOST_NAMED = 4
 NAMED_BY_WORDS = ("knowledge", *audiences.NAMED_BY_WORDS)  # what their ids are made of
 
 
-@shows
+@command.shows
 def why(
     opened: Opened,
     what: Annotated[

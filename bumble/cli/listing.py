@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.cli import output
-from bumble.cli.opening import Opened
+from bumble.cli import opening, output
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base, relationships
 from bumble.records.provenance import EVERYTHING, Reader, withheld
@@ -38,7 +37,7 @@ BODIES = (
 )
 
 
-def reader(opened: Opened) -> Reader:
+def reader(opened: opening.Opened) -> Reader:
     """Return who looks: the owner, or whoever asked for everything."""
     return EVERYTHING if opened.shell.everything else Reader(opened.owner_id, is_owner=True)
 
@@ -54,7 +53,7 @@ def origin_of(record: Any) -> base.Provenance:
 class Viewer:
     """Whoever looks at an entity with a command; who that is, is found out when it matters."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: opening.Opened) -> None:
         self._opened = opened
 
     @cached_property
@@ -147,12 +146,12 @@ SinceOption = Annotated[
 ]
 
 
-def when(at: datetime | None, opened: Opened) -> str:
+def when(at: datetime | None, opened: opening.Opened) -> str:
     """Write a time for people, in the entity's time zone."""
     return f"{at.astimezone(opened.zone):%Y-%m-%d %H:%M}" if at else "never"
 
 
-def moment(text: str, opened: Opened, option: str) -> datetime:
+def moment(text: str, opened: opening.Opened, option: str) -> datetime:
     """Read a day or a time; one without an offset is in the entity's time zone.
 
     Raises:
@@ -174,7 +173,7 @@ class Listing(Struct, Generic[T], frozen=True):
 
 
 def readable(
-    opened: Opened,
+    opened: opening.Opened,
     paths: Sequence[Path],
     load: Callable[[Path], T],
     *,
@@ -210,7 +209,7 @@ def readable(
 
 
 def show_list(
-    opened: Opened,
+    opened: opening.Opened,
     command: str,
     listing: Listing[T],
     data: Callable[[T], dict[str, Any]],
@@ -334,7 +333,7 @@ def imports_line(waiting: dict[str, int]) -> str:
     return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"
 
 
-def hit_lines(opened: Opened, rank: int, score: float, hit: Hit) -> Iterator[str]:
+def hit_lines(opened: opening.Opened, rank: int, score: float, hit: Hit) -> Iterator[str]:
     """Tell a hit: where it stands and of when it is, then its text."""
     at = when(hit.at, opened) if hit.at else ""
     kind = f"{hit.kind} (faded)" if hit.faded else hit.kind

@@ -17,9 +17,8 @@ import typer
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, destination
-from bumble.cli import command, listing, opening, output, writing
+from bumble.cli import command, listing, opening, output, process, writing
 from bumble.cli.models import chat_model
-from bumble.cli.process import Shell
 from bumble.entity import approvals, changes, commits, config, create
 from bumble.entity.folder import find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
@@ -40,7 +39,7 @@ from bumble.text import yaml_edit
 
 @command.plain
 def new(
-    shell: Shell,
+    shell: process.Shell,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")],
     *,
     name: Annotated[
@@ -91,7 +90,7 @@ def new(
         model_view.ask(opened)
 
 
-def _restore(shell: Shell, folder: Path, archive: Path, *, use_git: bool) -> None:
+def _restore(shell: process.Shell, folder: Path, archive: Path, *, use_git: bool) -> None:
     """Make the entity of an archive again."""
     root = root_of(shell, folder)
     bundle.check(root)
@@ -134,7 +133,7 @@ VERBS = {  # of the commits, as the cycles name theirs
 
 @command.plain
 def demo(
-    shell: Shell,
+    shell: process.Shell,
     folder: Annotated[
         Path | None, typer.Argument(metavar="[DIR]", help="The folder. Default: a new one of /tmp.")
     ] = None,
@@ -152,10 +151,9 @@ def demo(
     for planned in _month(opened, yaml_edit.parse_mapping(LIFE.read_text("utf-8"))):
         writing.apply(opened, planned, trusts=False)
     tries = [f"bumble {line}" for line in TRY]
-    where = f"export BUMBLE_ENTITY={shlex.quote(made['folder'])}"
     lines = [
         f"{NAME} lives in {made['folder']}, with a month behind her. Try:",
-        f"  {where}",
+        f"  export BUMBLE_ENTITY={shlex.quote(made['folder'])}",
         *(f"  {line}" for line in tries),
     ]
     output.result(shell, "demo", {"folder": made["folder"], "try": tries}, lines)
@@ -297,7 +295,7 @@ MAX_NAME_CHARS = 100
 
 
 def make(
-    shell: Shell,
+    shell: process.Shell,
     folder: Path,
     *,
     name: str | None = None,
@@ -358,7 +356,7 @@ def make(
     }
 
 
-def root_of(shell: Shell, folder: Path) -> Path:
+def root_of(shell: process.Shell, folder: Path) -> Path:
     """Return the folder to make, checked that one can lie there.
 
     Raises:
@@ -382,7 +380,7 @@ def root_of(shell: Shell, folder: Path) -> Path:
 
 
 def _look_after(
-    shell: Shell, root: Path, newborn: create.NewEntity, made: changes.ChangeSet
+    shell: process.Shell, root: Path, newborn: create.NewEntity, made: changes.ChangeSet
 ) -> Path | None:
     """Make the folder a repository, unless it lies in one; return the one that keeps it."""
     around = gitdir.find(root)
@@ -432,7 +430,7 @@ def _zone(text: str) -> str:
         raise UsageError(f"There is no time zone {text!r}; one is called Europe/Lisbon.") from None
 
 
-def user_name(shell: Shell) -> str:
+def user_name(shell: process.Shell) -> str:
     """Return what the user is called, as far as git or the system has been told."""
     for name in (git.user_name(), shell.account_name):
         if any(map(str.isdigit, name)):

@@ -20,8 +20,7 @@ from bumble.bridges.exports import memories
 from bumble.bridges.imports import formats
 from bumble.cli import app, command_help, completing, output, registry
 from bumble.cli.commands import mcp
-from bumble.entity import create, layers
-from bumble.entity.config import OWNERS, YOURS, Config, defaults
+from bumble.entity import config, create, layers
 from bumble.models.weights import catalog
 from bumble.records import beliefs, checks, kinds, projects
 from bumble.text import schema, yaml_edit
@@ -55,13 +54,13 @@ def explained(section: Any) -> dict[str, str]:
 
 
 def setting_rows(
-    section: Any = Config, above: schema.Keys = ()
+    section: Any = config.Config, above: schema.Keys = ()
 ) -> Iterator[tuple[schema.Keys, str]]:
     """Yield every setting and section with what is said of it."""
     said = explained(section)
     for name, kind in schema.fields(section).items():
         base, notes = schema.bare(kind)
-        marks = [f"({note})" for note in notes if note in (YOURS, OWNERS)]
+        marks = [f"({note.label})" for note in notes if isinstance(note, config.Mark)]
         if schema.is_section(base):
             yield (*above, name), said.get(name) or " ".join(base.__doc__.split("\n\n")[0].split())
             yield from setting_rows(base, (*above, name))
@@ -73,7 +72,7 @@ def settings_page() -> str:
     """Write the page."""
     lines = [HEAD.rstrip()]
     for keys, said in setting_rows():
-        value: Any = defaults()
+        value: Any = config.defaults()
         for key in keys:
             value = value[key]
         if len(keys) == 1:
@@ -170,7 +169,7 @@ def words() -> str:
             "explained": [kind.name for kind in kinds.KINDS if kind.explained],
             "category": list(beliefs.CATEGORIES),
             "cycle": sorted(registry.cycles()),
-            "setting": sorted(".".join(keys) for keys, _ in layers.leaves(defaults())),
+            "setting": sorted(".".join(keys) for keys, _ in layers.leaves(config.defaults())),
             "archetype": list(create.archetypes()),
             "format": list(formats.NAMES),
             "form": list(memories.FORMS),

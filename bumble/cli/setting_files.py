@@ -41,15 +41,6 @@ class SettingsFile(Struct, frozen=True):
         except OSError as error:
             raise UserError(f"{self.path}: could not be read: {error.strerror}") from error
 
-    def write_own(self, before: str, after: str, timeout_seconds: float) -> None:
-        """Write a file of the user's own, unless it has moved on since it was read."""
-        path = self.path.resolve()  # may be a link into a collection of such files
-        held = path.with_name(f".{path.name}.lock")
-        with disk.lock(held, place=path, timeout_seconds=timeout_seconds):
-            if self.read() != before:
-                raise FileChangedError(self.path)
-            disk.write_atomic(path, after.encode())
-
 
 def users(shell: Shell) -> SettingsFile:
     """Return the user's own config."""
@@ -113,7 +104,11 @@ def edit(
     wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if wait is None else wait
     wait = wait if lock_timeout is None else lock_timeout
     if place.root is None:
-        place.write_own(before, after, wait)
+        path = place.path.resolve()  # may be a link into a collection of such files
+        with disk.lock(path.with_name(f".{path.name}.lock"), place=path, timeout_seconds=wait):
+            if place.read() != before:
+                raise FileChangedError(place.path)
+            disk.write_atomic(path, after.encode())
         return before, after
     change = changes.write(ENTITY_FILE, after, before, title.partition(": ")[2])
     policy = commits.CommitPolicy(
@@ -124,8 +119,7 @@ def edit(
         bool(now and now.trusted),
     )
     with trust_renewed(shell, place.root, [ENTITY_FILE]):
-        planned = changes.ChangeSet(title, (change,))
-        commits.apply(place.root, planned, policy, timeout_seconds=wait)
+        commits.apply(place.root, changes.ChangeSet(title, (change,)), policy, timeout_seconds=wait)
     return before, after
 
 

@@ -16,8 +16,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from bumble.cli import listing, output, setting_files
-from bumble.cli.opening import Opened
+from bumble.cli import listing, opening, output, setting_files
 from bumble.cli.process import Shell
 from bumble.entity import changes, commits, companions, secrets
 from bumble.errors import DraftInvalidError, RecordInvalidError, RefusedError, UsageError, UserError
@@ -263,7 +262,7 @@ FromOption = Annotated[
 
 
 def commit(
-    opened: Opened,
+    opened: opening.Opened,
     command: str,
     planned: Sequence[changes.Change | None],
     sentence: str,
@@ -304,7 +303,7 @@ def commit(
         output.say("Nothing was written: --dry-run.")
 
 
-def apply(opened: Opened, change_set: changes.ChangeSet, *, trusts: bool = True) -> None:
+def apply(opened: opening.Opened, change_set: changes.ChangeSet, *, trusts: bool = True) -> None:
     """Write a change set; in a git folder it becomes a commit.
 
     Args:
@@ -331,7 +330,7 @@ def without_diff(shown: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in shown.items() if key != "diff"}
 
 
-def shown_change(opened: Opened, change: changes.Change) -> dict[str, Any]:
+def shown_change(opened: opening.Opened, change: changes.Change) -> dict[str, Any]:
     """Return a change as data, with its diff against the file as it is, as it may be seen.
 
     Of what is for others alone it says that there is something: neither the change nor the lines
@@ -383,7 +382,7 @@ def confirm(shell: Shell, question: str, advice: str, *, yes: bool) -> None:
 
 
 def edit(
-    opened: Opened,
+    opened: opening.Opened,
     command: str,
     path: str,
     parse: Callable[[str], object],

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.cli import output, people, process, writing
-from bumble.cli.command import (
-    AsOption,
-    EntityOption,
-    LockTimeoutOption,
-    NowOption,
-    SeedOption,
-    YesOption,
-    shell_of,
-)
+from bumble.cli import command, output, people, process, writing
 from bumble.cli.models import chat_model
 from bumble.cli.opening import open_entity, without_entity
 from bumble.cli.talk import beginning, turn_view
@@ -79,8 +70,8 @@ def chat(
     ctx: typer.Context,
     message: MessageArgument = None,
     *,
-    entity: EntityOption = None,
-    speaker: AsOption = None,
+    entity: command.EntityOption = None,
+    speaker: command.AsOption = None,
     company: WithOption = None,
     session: SessionOption = None,
     new_session: Annotated[
@@ -102,17 +93,17 @@ def chat(
         bool,
         typer.Option("--debug-prefix", help="Say where this request first differs from the last."),
     ] = False,
-    lock_timeout: LockTimeoutOption = None,
-    yes: YesOption = False,
-    now: NowOption = None,
-    seed: SeedOption = None,
+    lock_timeout: command.LockTimeoutOption = None,
+    yes: command.YesOption = False,
+    now: command.NowOption = None,
+    seed: command.SeedOption = None,
 ) -> None:
     """Talk to the entity.
 
     With a message, or one on standard input, answers it and ends; without, opens a conversation.
     The next `bumble chat` goes on where this one ended.
     """
-    shell = shell_of(ctx)
+    shell = command.shell_of(ctx)
     output.sign("one moment …", shell.environ)  # what follows takes longer than a moment to load
     shell.set_now(now)
     shell.set_seed(seed)
@@ -149,8 +140,7 @@ def chat(
     )
     usage = usage or opened.config.output.usage
     with opening as talk:
-        wanted = session and people.find_session(opened, session).id
-        talk.begin(session_id=wanted, new=new_session)
+        talk.begin(session_id=session and people.find_session(opened, session).id, new=new_session)
         settles = _talk(talk, first, typed=typed, yes=yes, usage=usage, debug_prefix=debug_prefix)
     if settles:
         conversation.in_background(opened)

@@ -10,9 +10,7 @@ import typer
 
 from bumble.chat import context_report, reply_writer
 from bumble.chat import route as router
-from bumble.cli import listing, output, people, run_job, writing
-from bumble.cli.command import AsOption, group, looks_back, reads
-from bumble.cli.opening import Opened
+from bumble.cli import command, listing, opening, output, people, run_job, writing
 from bumble.cli.talk import conversation, turn_view
 from bumble.errors import RecordMissingError
 from bumble.recall import whole_record
@@ -22,7 +20,7 @@ from bumble.runtime import spoken
 from bumble.text import languages
 
 Sent = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages, and the tools for them
-app = group()
+app = command.group()
 SAMPLE = "Hello."  # stands for the next message where none is given
 MessageOption = Annotated[
     str | None, typer.Option("--message", "-m", metavar="TEXT", help="As if this were said next.")
@@ -35,10 +33,10 @@ def _reports(
     """Make a command that shows the report of a request."""
 
     def show(
-        opened: Opened,
+        opened: opening.Opened,
         *,
         message: MessageOption = None,
-        speaker: AsOption = None,
+        speaker: command.AsOption = None,
         session: people.OfSessionOption = None,
         estimate: Annotated[
             bool,
@@ -51,7 +49,7 @@ def _reports(
         output.result(opened.shell, f"context {name}", data, lines(report))
 
     show.__doc__ = said
-    app.command(name)(looks_back(show))
+    app.command(name)(command.looks_back(show))
 
 
 _reports("list", "Show what is in the prompt, and the size of each part.", turn_view.listed)
@@ -64,12 +62,12 @@ _reports("json", "Print the report as JSON.", turn_view.listed)
 
 
 @app.command()
-@looks_back
+@command.looks_back
 def prompt(
-    opened: Opened,
+    opened: opening.Opened,
     *,
     message: MessageOption = None,
-    speaker: AsOption = None,
+    speaker: command.AsOption = None,
     session: people.OfSessionOption = None,
 ) -> None:
     """Print the next request, word for word."""
@@ -92,7 +90,7 @@ def _written(message: dict[str, Any]) -> str:
 
 
 def _report(
-    opened: Opened,
+    opened: opening.Opened,
     speaker: str | None,
     message: str | None,
     session: str | None,
@@ -108,7 +106,7 @@ def _report(
 
 
 def _estimated(
-    opened: Opened, speaker: str | None, message: str | None, session: str | None
+    opened: opening.Opened, speaker: str | None, message: str | None, session: str | None
 ) -> tuple[context_report.ContextReport, reply_writer.Turn, Sent]:
     """Build the next request as `chat` would, sending and writing nothing.
 
@@ -125,9 +123,9 @@ def _estimated(
         return report, turn, context_report.sent(talk.runtime, turn)
 
 
-@reads
+@command.reads
 def expand(
-    opened: Opened,
+    opened: opening.Opened,
     reference: Annotated[
         str, typer.Argument(metavar="REF", help="The 12 letters and digits behind `ref`.")
     ],
@@ -143,9 +141,9 @@ def expand(
     output.result(opened.shell, "expand", {"ref": reference, "text": text}, text)
 
 
-@reads
+@command.reads
 def route(
-    opened: Opened,
+    opened: opening.Opened,
     text: Annotated[
         list[str],
         typer.Argument(metavar="TEXT", help="What is said; `-` reads it from standard input."),

@@ -369,8 +369,7 @@ def _show_checks(
             output.warn(opened.shell, f"{each.name}: {error}")
             data[each.name] = {"due": False, "gates": [], "jobs": 0, "problem": str(error)}
             continue
-        verdict = f"due: {len(due.jobs)} to do" if due.due else "not due"
-        rows.append([each.name, verdict, "", ""])
+        rows.append([each.name, f"due: {len(due.jobs)} to do" if due.due else "not due", "", ""])
         rows += [
             ["", "pass" if gate.passes else "wait", gate.name, f"{gate.value} (wants {gate.wants})"]
             for gate in due.conditions

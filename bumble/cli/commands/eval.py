@@ -147,8 +147,7 @@ def _outcomes(
         except RecordMissingError as error:
             for place in places:
                 if place in check.places:
-                    made = outcome(check, place, ())
-                    yield replace(made, problem=words.one_line(str(error)))
+                    yield replace(outcome(check, place, ()), problem=words.one_line(str(error)))
     for person, theirs in by_person.items():
         yield from _looked(opened, person, theirs, places)
         if checks.ANSWER in places and any(checks.ANSWER in check.places for check in theirs):
@@ -185,8 +184,7 @@ def _looked(
         talk.runtime.memory.sync(lambda *_: None)
         for check in theirs:
             if checks.RECALL in places and checks.RECALL in check.places:
-                memories = search(talk.runtime, talk.person.id, check)
-                yield outcome(check, checks.RECALL, memories)
+                yield outcome(check, checks.RECALL, search(talk.runtime, talk.person.id, check))
             if checks.PROMPT in places and checks.PROMPT in check.places:
                 talk.begin(session_id=None, new=True)
                 yield outcome(check, checks.PROMPT, [_prompt(talk, check)])

@@ -89,8 +89,7 @@ def _collected(
     opened: Opened, reader: Reader, progress: Callable[[float, float | None], None]
 ) -> Life:
     """Read a life as somebody may know it; what can't be read is left out, and that is said."""
-    collector = Collector(opened.entity, opened.zone, opened.identity.name, reader)
-    life = collector.collect(progress)
+    life = Collector(opened.entity, opened.zone, opened.identity.name, reader).collect(progress)
     for path in life.unread:
         output.warn(opened.shell, f"{path} can't be read and was left out: `bumble doctor`.")
     return life

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from bumble.cli import listing, output, people
+from bumble.cli import listing, opening, output, people
 from bumble.cli.command import AsOption, plain, writes
 from bumble.cli.models import weights
-from bumble.cli.opening import Opened
 from bumble.cli.process import Shell
 from bumble.entity.config import Config
 from bumble.errors import McpMissingError
@@ -101,7 +100,7 @@ def _quoted(text: str) -> str:
 
 @writes
 def mcp(
-    opened: Opened,
+    opened: opening.Opened,
     *,
     speaker: AsOption = None,
     write: Annotated[
@@ -137,7 +136,7 @@ def mcp(
     server.run("stdio")
 
 
-def desk_of(opened: Opened, who: Person) -> Desk:
+def desk_of(opened: opening.Opened, who: Person) -> Desk:
     """Return what a reader may ask; no model is asked for it."""
     from bumble.bridges.mcp_desk import Desk
     from bumble.cli import run_job
@@ -149,7 +148,7 @@ def desk_of(opened: Opened, who: Person) -> Desk:
     return Desk(runtime, who, lambda: people.memory_of(opened, embedder()))
 
 
-def _print_config(opened: Opened, name: str, speaker: str | None, *, write: bool) -> None:
+def _print_config(opened: opening.Opened, name: str, speaker: str | None, *, write: bool) -> None:
     client = CLIENTS[listing.choice("client", name, CLIENTS)]
     # -P: a client starts it in any folder, and no module is to be taken from there
     command = [

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bumble.body.significance import decayed
-from bumble.cli import listing, output, people, writing
+from bumble.cli import listing, output, people, shelf, writing
 from bumble.cli.command import (
     DryRunOption,
     IdArgument,
@@ -20,7 +20,6 @@ from bumble.cli.command import (
     writes,
 )
 from bumble.cli.opening import Opened
-from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
@@ -52,7 +51,7 @@ def _cells(opened: Opened, episode: episodes.Episode) -> list[str]:
     return [listing.when(episode.at, opened), f"{_left(opened, episode):.2f}", summary]
 
 
-def _face(opened: Opened, episode: episodes.Episode) -> Face:
+def _face(opened: Opened, episode: episodes.Episode) -> shelf.Face:
     names = people.names(opened)
     felt = (
         f"{imprint.emotion} {imprint.intensity:.2f}"
@@ -76,14 +75,14 @@ def _face(opened: Opened, episode: episodes.Episode) -> Face:
     return [episode.text], rows, ()
 
 
-EPISODES = Shelf(
+EPISODES = shelf.Shelf(
     kind=episodes.EPISODE,
     group="episode",
     none='No episodes. Conversations become some; add one with `bumble episode add "..."`.',
     title=lambda episode: output.shorten(output.plain(episode.telling.narrative), 50),
     cells=_cells,
     face=_face,
-    data=lambda opened, episode: data_of(
+    data=lambda opened, episode: shelf.data_of(
         episode,
         ("tries", "faded"),
         narrative=episode.telling.narrative,
@@ -181,7 +180,7 @@ def _belief_cells(opened: Opened, belief: beliefs.Belief) -> list[str]:
     return [day, f"{_strength(opened, belief):.2f}", category, claim]
 
 
-def _belief_face(opened: Opened, belief: beliefs.Belief) -> Face:
+def _belief_face(opened: Opened, belief: beliefs.Belief) -> shelf.Face:
     rows = [
         ("id", belief.id),
         ("category", belief.category),
@@ -202,14 +201,14 @@ def _unlinked(opened: Opened, belief: beliefs.Belief) -> list[Change | None]:
     return [beliefs.plan_unlinked(other, belief.id) for other in linked]
 
 
-BELIEFS = Shelf(
+BELIEFS = shelf.Shelf(
     kind=beliefs.BELIEF,
     group="belief",
     none='No beliefs. Add one with `bumble belief add "..."`.',
     title=lambda belief: output.shorten(belief.text, 50),
     cells=_belief_cells,
     face=_belief_face,
-    data=lambda opened, belief: data_of(
+    data=lambda opened, belief: shelf.data_of(
         belief,
         ("archived",),
         confidence=round(_strength(opened, belief), 4),

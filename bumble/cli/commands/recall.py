@@ -10,8 +10,7 @@ from msgspec.structs import asdict
 
 from bumble.body.affects import IMPRINT_BASE, IMPRINT_CAP
 from bumble.body.config import FeltMemoryConfig
-from bumble.cli import index_place, listing, output, people, writing
-from bumble.cli.command import AsOption, TagOption, looks_back, reads
+from bumble.cli import command, index_place, listing, output, people, writing
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.errors import RecordInvalidError
@@ -39,7 +38,7 @@ SHARES = {  # how `--explain` calls what counts, and what it is
 }
 
 
-@looks_back
+@command.looks_back
 def recall(
     opened: Opened,
     query: people.QueryArgument,
@@ -48,7 +47,7 @@ def recall(
         list[str] | None,
         typer.Option("--kind", metavar="KIND", help="Records of this kind alone; may be repeated."),
     ] = None,
-    speaker: AsOption = None,
+    speaker: command.AsOption = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +58,7 @@ def recall(
         str | None,
         typer.Option(metavar="ID", help="What was said in this conversation, or in `last`."),
     ] = None,
-    tag: TagOption = None,
+    tag: command.TagOption = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -242,7 +241,7 @@ def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, 
     }
 
 
-@reads
+@command.reads
 def index(
     opened: Opened,
     *,

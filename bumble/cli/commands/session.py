@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import listing, output, people, writing
-from bumble.cli.command import DryRunOption, JobFlags, group, runs_job, shows, writes
+from bumble.cli import command, listing, output, people, writing
 from bumble.cli.opening import Opened
 from bumble.entity.changes import ChangeSet
 from bumble.errors import RefusedError, UsageError, UserError
@@ -23,7 +22,7 @@ from bumble.text import words
 if TYPE_CHECKING:
     from bumble.prompt.compact import CompactJob
 
-app = group()
+app = command.group()
 IdArgument = Annotated[
     str,
     typer.Argument(
@@ -35,7 +34,7 @@ CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 
 
 @app.command("list")
-@shows
+@command.shows
 def list_(
     opened: Opened,
     *,
@@ -72,7 +71,7 @@ def list_(
 
 
 @app.command()
-@shows
+@command.shows
 def show(
     opened: Opened,
     session_id: IdArgument = listing.LAST,
@@ -99,12 +98,12 @@ def show(
 
 
 @app.command()
-@writes
+@command.writes
 def end(
     opened: Opened,
     session_id: IdArgument = listing.LAST,
     *,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """End a conversation, so that the next `chat` begins another.
 
@@ -255,10 +254,10 @@ def _data(session: sessions.Session) -> dict[str, Any]:
     }
 
 
-@runs_job
+@command.runs_job
 def compact(
     opened: Opened,
-    flags: JobFlags,
+    flags: command.JobFlags,
     *,
     session: Annotated[
         str | None,

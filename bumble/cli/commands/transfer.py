@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from bumble.bridges.exports import agents, bundle, card, destination, memories
 from bumble.bridges.imports import foreign, formats, ledger, source, writer
-from bumble.cli import listing, opening, output, people, writing
-from bumble.cli.command import DryRunOption, reads, writes
+from bumble.cli import command, listing, opening, output, people, writing
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, RefusedError, UsageError
@@ -29,7 +28,7 @@ Told = tuple[dict[str, Any], list[str]]
 Writer = Callable[[opening.Opened, Path, Reader, Path | None], Told]
 
 
-@reads
+@command.reads
 def export(
     opened: opening.Opened,
     dest: Annotated[Path, typer.Argument(metavar="DEST", help="The file or folder to make.")],
@@ -161,7 +160,7 @@ WRITERS: dict[str, Writer] = {
 }
 
 
-@writes
+@command.writes
 def import_(
     opened: opening.Opened,
     path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A zip, a file, or a folder.")],
@@ -182,7 +181,7 @@ def import_(
             "--from", metavar="DATE", help="Only conversations that went on after this day or time."
         ),
     ] = None,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Bring in your history from ChatGPT, Claude and others.
 

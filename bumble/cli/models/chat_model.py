@@ -18,9 +18,8 @@ from bumble.cli.opening import Configured, Opened
 from bumble.entity import folder, installation
 from bumble.errors import CredentialsError, UserError
 from bumble.files import disk
-from bumble.llm import detect, gguf, ledger, scripted
+from bumble.llm import detect, gguf, ledger, scripted, wire
 from bumble.llm.protocol import LazyModel, Model
-from bumble.llm.wire import HabitFile, Habits, Timeouts, WindowSource
 from bumble.models.weights import choice, store
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.text import printable
@@ -172,7 +171,7 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
     from bumble.llm import http_model
 
     config, shell = opened.config.llm, opened.shell
-    timeouts = Timeouts(
+    timeouts = wire.Timeouts(
         connect_seconds=config.connect_timeout_seconds,
         first_token_seconds=config.first_token_timeout_seconds,
         silence_seconds=config.silence_timeout_seconds,
@@ -198,9 +197,9 @@ def open_endpoint(opened: Configured, chosen: choice.Choice, *, writes: bool) ->
     )
 
 
-def _habits(opened: Configured, chosen: choice.Choice, *, writes: bool = True) -> HabitFile:
+def _habits(opened: Configured, chosen: choice.Choice, *, writes: bool = True) -> wire.HabitFile:
     key, shell = f"{printable.shown_url(chosen.url)}#{chosen.model}", opened.shell
-    return HabitFile(shell.habits, key, shell.now, writes=writes)
+    return wire.HabitFile(shell.habits, key, shell.now, writes=writes)
 
 
 def script_of(opened: Configured, chosen: choice.Choice) -> Path:
@@ -217,18 +216,17 @@ def script_of(opened: Configured, chosen: choice.Choice) -> Path:
 
 def recorded(opened: Opened, model: Model, command: str, *, writes: bool) -> ledger.Recorded:
     """Wrap a model so that each call is a line of the entity's ledger, if it may be written."""
-    prompts = opened.entity.prompts if writes and opened.config.log.prompts else None
     return ledger.Recorded(
         model,
         opened.entity.ledger if writes else None,
         opened.shell.now,
         detail={"command": command},
-        prompts=prompts,
+        prompts=opened.entity.prompts if writes and opened.config.log.prompts else None,
         prices=lambda: prices_of(opened, model),
     )
 
 
-def prices_of(opened: Configured, model: Model | Habits) -> ledger.Prices | None:
+def prices_of(opened: Configured, model: Model | wire.Habits) -> ledger.Prices | None:
     """Return what a model's tokens cost: as the owner says, else as its endpoint does."""
     owners = opened.config.llm.prices
     if owners.prompt is not None or owners.completion is not None:
@@ -239,7 +237,7 @@ def prices_of(opened: Configured, model: Model | Habits) -> ledger.Prices | None
 IN_THE_CLOUD = "cloud"  # at the end of the names of models that Ollama asks elsewhere
 NEAREST, LIKENESS = 3, 0.5  # names that are suggested, and how like they are at least
 SHOWN_NAMES = 12  # of an endpoint's models
-_TOLD_BY: dict[WindowSource, str] = {
+_TOLD_BY: dict[wire.WindowSource, str] = {
     "setting": "llm.context_tokens",
     "file": "its file says so",
     "family": "as others of its family; the endpoint doesn't tell",
@@ -252,7 +250,7 @@ class Facts(Struct, frozen=True):
 
     window: int  # its tokens
     used: int  # how many of these are used
-    window_source: WindowSource
+    window_source: wire.WindowSource
     parameters: int | None = None
     prices: ledger.Prices | None = None
     names: tuple[str, ...] = ()  # of the endpoint's models where it lists them without this one
@@ -267,13 +265,13 @@ class Facts(Struct, frozen=True):
 
 def look(opened: Configured, chosen: choice.Choice) -> Facts:
     """Find out what is known of a model that was chosen; nothing is loaded."""
-    told = Habits()  # of a script nobody tells anything
+    told = wire.Habits()  # of a script nobody tells anything
     if chosen.entry is not None:
         # read the file; where it isn't here, or can't be read, the catalog says what is known
         most = chosen.entry.context_tokens
         tokens = _read(opened, chosen.entry, gguf.context_tokens) or most
         parameters = _read(opened, chosen.entry, gguf.parameters)
-        told = Habits(context_tokens=min(tokens, most), parameters=parameters)
+        told = wire.Habits(context_tokens=min(tokens, most), parameters=parameters)
     elif chosen.script is None:
         told = _habits(opened, chosen).load()
         if not told.asked or told.names:  # else nobody has to be asked

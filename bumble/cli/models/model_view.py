@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import listing, opening, output, setting_files, writing
+from bumble.cli import listing, opening, output, process, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
-from bumble.cli.process import Shell
 from bumble.entity import settings
 from bumble.errors import CredentialsError
 from bumble.llm import detect, protocol
@@ -76,7 +75,7 @@ def _place(opened: opening.Configured, chosen: Choice, *, has_key: bool) -> Rows
 
 
 def probe_model(
-    shell: Shell,
+    shell: process.Shell,
     entity: Path | None,
     name: str | None,
     languages: Sequence[str],
@@ -208,8 +207,7 @@ def ask(opened: opening.Configured) -> bool:
     shell = opened.shell
     output.sign("looks for models …", shell.environ)
     (local, cloud), leaving = _of_servers(opened), list(_of_providers(shell))
-    others = bool(local or cloud or leaving)
-    own = _embedded(shell) if others else ()
+    own = _embedded(shell) if local or cloud or leaving else ()
     options = [*local, *own, *cloud, *leaving]  # first what is chosen without asking
     if len(options) <= 1:
         return False
@@ -265,7 +263,7 @@ def _of_server(server: detect.LocalServer, name: str, *, stays: bool) -> Option:
     return Option(f"{name} of {server.address.label}: {where}", settings)
 
 
-def _embedded(shell: Shell) -> Iterator[Option]:
+def _embedded(shell: process.Shell) -> Iterator[Option]:
     """Yield the model that bumble would run itself: the best that is here, or can be fetched."""
     if detect.problem():
         return
@@ -281,7 +279,7 @@ def _embedded(shell: Shell) -> Iterator[Option]:
     yield Option(line, {"llm.model": entry.name}, None if here else entry)
 
 
-def _of_providers(shell: Shell) -> Iterator[Option]:
+def _of_providers(shell: process.Shell) -> Iterator[Option]:
     """Yield a model of each provider that there is a key for; nothing is asked of any."""
     for provider in detect.providers():
         if _has_key_of(shell, provider):
@@ -291,7 +289,7 @@ def _of_providers(shell: Shell) -> Iterator[Option]:
             yield Option(f"{provider.model} of {provider.label}: {where}", settings)
 
 
-def _has_key_of(shell: Shell, provider: detect.Provider) -> bool:
+def _has_key_of(shell: process.Shell, provider: detect.Provider) -> bool:
     try:
         return chat_model.has_key(shell, provider.key)
     except CredentialsError as error:

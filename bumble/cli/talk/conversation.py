@@ -26,8 +26,7 @@ from bumble.llm.protocol import Request
 from bumble.llm.scripted import AbsentModel
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
-from bumble.records import session_files
-from bumble.records.sessions import Session
+from bumble.records import session_files, sessions
 from bumble.runtime import body_state, locks
 from bumble.runtime.job import apply
 from bumble.runtime.people import Person, speaker
@@ -35,7 +34,7 @@ from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
 
 
-def beginning(runtime: Runtime, session: Session, person: str) -> Request | None:
+def beginning(runtime: Runtime, session: sessions.Session, person: str) -> Request | None:
     """Return what the next request of a conversation will begin with.
 
     None where evaluating it ahead gains nothing: a server minds its own cache, a model that may not
@@ -64,7 +63,7 @@ class Conversation:
     ) -> None:
         self.opened, self.runtime, self.person, self.choice = opened, runtime, person, choice
         self.present = present  # who else hears it
-        self.session: Session
+        self.session: sessions.Session
         self.is_new = self.joins = True  # whether it goes on with one that another has begun
         self.last: Turn | None = None
         self.delivery = (
@@ -173,7 +172,7 @@ class Conversation:
         wakes = self.choice is not None and self.choice.backend == "embedded" and not self.last
         return f"wakes {self.runtime.model.name} and {reads}" if wakes else reads
 
-    def _listen(self, text: str) -> Session:
+    def _listen(self, text: str) -> sessions.Session:
         """Store what was said, behind the reminders that were just shown."""
         listen = partial(
             participants.listen,

@@ -119,8 +119,7 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
 
 def _answer(talk: conversation.Conversation, state: ReplState, message: turn_view.Typed) -> None:
     talk.opened.shell.warnings.clear()  # what is said again is meant for this message, too
-    speaks = output.speech(talk.opened.identity.name, always=True)
-    turn = turn_view.answer(talk, message, speaks)
+    turn = turn_view.answer(talk, message, output.speech(talk.opened.identity.name, always=True))
     if talk.opened.shell.stops.ending is not None:
         raise KeyboardInterrupt
     with talk.opened.shell.stops.open():
