@@ -60,7 +60,7 @@ def show(opened: Opened) -> None:
     Its values are those of the present, computed from the file; looking writes nothing.
     """
     whole, stored_at = look(opened)
-    soma = listing.Viewer(opened).body(whole)
+    soma = listing.Viewer(opened).seen(whole)
     age = opened.shell.now() - stored_at if stored_at else None
     loud = ebb.loudness(soma)
     met = sum(

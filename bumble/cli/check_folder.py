@@ -58,12 +58,18 @@ def check_tree(entity: Entity) -> Iterator[Finding]:
         entries = sorted([*folders, *names])
         spelt = ((unicodedata.normalize("NFC", name).casefold(), name) for name in entries)
         for first, name in twice(spelt):
-            sentence = f"{first} is the same name on macOS and Windows: rename one of them"
-            yield Finding("name-clash", sentence, prefix + name)
+            yield Finding(
+                "name-clash",
+                f"{first} is the same name on macOS and Windows: rename one of them",
+                prefix + name,
+            )
         for name in entries:
             if not disk.is_text(name):
-                sentence = "its name is not UTF-8, so it is passed over: rename it"
-                yield Finding("name-unread", sentence, disk.readable(prefix + name))
+                yield Finding(
+                    "name-unread",
+                    "its name is not UTF-8, so it is passed over: rename it",
+                    disk.readable(prefix + name),
+                )
             yield from _check_link(entity.root, prefix, name)
     for place, folders, names in os.walk(entity.root / PRIVATE):
         inside = Path(place).relative_to(entity.root).as_posix()
@@ -71,8 +77,11 @@ def check_tree(entity: Entity) -> Iterator[Finding]:
             yield from _check_link(entity.root, f"{inside}/", name)
     yield from _check_link(entity.root, "", PRIVATE)
     for error in refused:
-        here = Path(str(error.filename)).relative_to(entity.root).as_posix()
-        yield Finding("folder-unreadable", f"it can't be listed: {error.strerror}", here)
+        yield Finding(
+            "folder-unreadable",
+            f"it can't be listed: {error.strerror}",
+            Path(str(error.filename)).relative_to(entity.root).as_posix(),
+        )
 
 
 def twice(keyed: Iterable[tuple[K, T]]) -> Iterator[tuple[T, T]]:
@@ -120,27 +129,35 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             entity.relative(path),
             fix="bumble doctor --adopt",
         )
-    untrack = f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}"
-    brought = "git brought a half-done change: nothing of it is used"
-    cut_off = "a change was cut off; the next command that writes finishes or drops it"
-    unread = "a cut-off change can't be read: move it away"
     for folder in left.tracked:
-        yield Finding("change-tracked", brought, entity.relative(folder), fix=untrack)
+        yield Finding(
+            "change-tracked",
+            "git brought a half-done change: nothing of it is used",
+            entity.relative(folder),
+            fix=f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}",
+        )
     for folder in left.own:
-        yield Finding("change-unfinished", cut_off, entity.relative(folder), fix=MEND)
+        yield Finding(
+            "change-unfinished",
+            "a change was cut off; the next command that writes finishes or drops it",
+            entity.relative(folder),
+            fix=MEND,
+        )
     for folder in left.foreign:
         if folder not in readable:
-            fix = f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}"
             yield Finding(
                 "change-unreadable",
-                unread,
-                f"{entity.relative(folder)}/{write_ahead.INTENT}",
-                fix=fix,
+                "a cut-off change can't be read: move it away",
+                f"{entity.relative(folder)}/{INTENT}",
+                fix=f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}",
             )
-    stray = "a temporary file of a killed writer; the file itself is whole"
-    for relative in map(entity.relative, write_ahead.stray_files(entity.root)):
-        code = "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray"
-        yield Finding(code, stray, relative, fix=MEND)
+    for relative in map(entity.relative, changes.stray_files(entity.root)):
+        yield Finding(
+            "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray",
+            "a temporary file of a killed writer; the file itself is whole",
+            relative,
+            fix=MEND,
+        )
 
 
 def _targets(place: Path) -> str:
@@ -307,12 +324,20 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
         if missing := missing_lines(root, name):
             yield Finding(code, f"{lacks} {'; '.join(missing)}", name, fix=MEND)
     if not clone.has_driver(root):
-        said = "git has not been told how to merge these files by meaning"
-        yield Finding("git-driver", said, ".", fix=MEND)
+        yield Finding(
+            "git-driver",
+            "git has not been told how to merge these files by meaning",
+            ".",
+            fix=MEND,
+        )
     if tracked := git.run(root, "ls-files", "--", *DERIVED):
-        said = "git keeps it, though it is derived; take it out of the index"
-        fix = f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch {' '.join(DERIVED)}"
-        yield Finding("git-tracked", said, tracked.splitlines()[0], fix=fix)
+        yield Finding(
+            "git-tracked",
+            "git keeps it, though it is derived; take it out of the index",
+            tracked.splitlines()[0],
+            fix=f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch "
+            + " ".join(DERIVED),
+        )
 
 
 def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
@@ -321,17 +346,28 @@ def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
         return Finding("git-missing", "git is not installed, so the folder has no history")
     place = git.at(root)
     if place is None:
-        sentence = "it is in no git repository, so it has no history"
-        return Finding("git-none", sentence, ".", fix=f"git -C {shlex.quote(str(root))} init")
+        return Finding(
+            "git-none",
+            "it is in no git repository, so it has no history",
+            ".",
+            fix=f"git -C {shlex.quote(str(root))} init",
+        )
     if place.foreign:
-        sentence = f"{place.foreign} belongs to somebody else, so its history is not read"
-        return Finding("git-foreign", sentence, ".", fix=place.advice.strip("`"))
+        return Finding(
+            "git-foreign",
+            f"{place.foreign} belongs to somebody else, so its history is not read",
+            ".",
+            fix=place.advice.strip("`"),
+        )
     if place.trap:
-        sentence = f"{place.trap} is no plain file; git would wait for it"
-        return Finding("git-trap", sentence, ".")
+        return Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
     if place.outside_repository and not trusted:
-        fix = f"bumble config trust {shlex.quote(str(root))}"
-        return Finding("git-strays", place.outside_repository, ".", fix=fix)
+        return Finding(
+            "git-strays",
+            place.outside_repository,
+            ".",
+            fix=f"bumble config trust {shlex.quote(str(root))}",
+        )
     return place
 
 
@@ -352,9 +388,12 @@ def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
         )
     for lock in git_operations.locks(place.repository):
         if not git_operations.is_at_work(lock):
-            sentence = f"{lock} keeps commits back: another git is at work, or was killed; if none"
             yield Finding(
-                "git-locked", f"{sentence} is, remove it", ".", fix=f"rm {shlex.quote(str(lock))}"
+                "git-locked",
+                f"{lock} keeps commits back: another git is at work, or was killed; if none is,"
+                " remove it",
+                ".",
+                fix=f"rm {shlex.quote(str(lock))}",
             )
 
 
@@ -381,9 +420,12 @@ def _find_hidden(root: Path, place: git.Git) -> Iterator[Finding]:
     hidden = sorted(path for path in paths if path == ENTITY_FILE or kinds.of_path(path))
     if hidden:
         more = f", and {len(hidden) - 1} more like it" if len(hidden) > 1 else ""
-        said = f"git is told to ignore it{more}: it has no history, and no clone has it"
-        here = f"git -C {shlex.quote(str(root))} check-ignore -v {shlex.quote(hidden[0])}"
-        yield Finding("git-hides", said, hidden[0], fix=here)
+        yield Finding(
+            "git-hides",
+            f"git is told to ignore it{more}: it has no history, and no clone has it",
+            hidden[0],
+            fix=f"git -C {shlex.quote(str(root))} check-ignore -v {shlex.quote(hidden[0])}",
+        )
 
 
 def missing_lines(root: Path, name: str) -> list[str]:

@@ -134,8 +134,13 @@ class Sources(Struct):
         ids = {person: self._id_of(person) for person in strangers}
         called = [f"{ids[person]} for {person}" for person in strangers if ids[person]]
         if called:
-            told = f"people stand here by their ids: write {', '.join(called)}"
-            yield record.finding("person-missing", told, "people", "for", "audience")
+            yield record.finding(
+                "person-missing",
+                f"people stand here by their ids: write {', '.join(called)}",
+                "people",
+                "for",
+                "audience",
+            )
         if unknown := [person for person in strangers if not ids[person]]:
             yield record.finding(
                 "person-missing",
@@ -231,8 +236,11 @@ def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding
     """Find the files of every prompt that can't be read, save those that hold records."""
     for own_file in system.read_own_files(entity, config):
         if own_file.problem and kinds.of_path(own_file.name) is None:
-            problem = own_file.problem.partition("\n")[0].partition(": ")[2]
-            yield Finding("record-invalid", problem, own_file.name)
+            yield Finding(
+                "record-invalid",
+                own_file.problem.partition("\n")[0].partition(": ")[2],
+                own_file.name,
+            )
 
 
 def check_rules(opened: Opened) -> Iterator[Finding]:
@@ -275,8 +283,13 @@ def _check_file(opened: Opened, file: _File, sources: Sources) -> Iterator[Findi
         if companions.is_lost(entity.root, relative):
             beside, text = companions.of(file.path)
             base.of_text(text, beside, base.parse_mapping)  # says what is wrong with it
-            told = f"{entity.relative(beside)} is gone: it counts as least trusted of all"
-            yield Finding("source-lost", told, relative, None, file.edit)
+            yield Finding(
+                "source-lost",
+                f"{entity.relative(beside)} is gone: it counts as least trusted of all",
+                relative,
+                None,
+                file.edit,
+            )
     except RecordInvalidError as error:
         code = "conflict-marker" if isinstance(error, HalfMergedError) else "record-invalid"
         fix = file.edit if error.path == file.path else _in_editor(error.path)
@@ -342,8 +355,13 @@ def _check_schedules(view: RecordView, relative: str, file: _File) -> Iterator[F
 
 def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> Iterator[Finding]:
     for first, section in twice((knowledge.key(one.id), one) for one in views):
-        sentence = f'"{section.id}" is there already, on line {first.line}: make them one'
-        yield Finding("section-twice", sentence, relative, section.line, file.edit)
+        yield Finding(
+            "section-twice",
+            f'"{section.id}" is there already, on line {first.line}: make them one',
+            relative,
+            section.line,
+            file.edit,
+        )
 
 
 def _read_session(file: _File, relative: str, sources: Sources) -> _Reading:
@@ -365,8 +383,14 @@ def _read_session(file: _File, relative: str, sources: Sources) -> _Reading:
     if session is None:
         return [], findings
     if session.torn_line is not None:
-        sentence = "the line was cut off; it is passed over"
-        findings.append(Finding("line-torn", sentence, relative, session.torn_line))
+        findings.append(
+            Finding(
+                "line-torn",
+                "the line was cut off; it is passed over",
+                relative,
+                session.torn_line,
+            )
+        )
     sources.session(file.path.parent.name, session)
     findings += _check_blobs(file.path.parent / "blobs", session, relative, lines)
     spoken = [(message.at, partial(_line_of, lines, message.id)) for message in session.messages]
@@ -395,10 +419,12 @@ def _check_blobs(
         for reference in (one for one in named if isinstance(one, str)):
             lost = not any(path.name.startswith(reference) for path in blobs)
             if lost and _REFERENCE.fullmatch(reference):
-                said = (
-                    f"the original {reference[:12]} is not there: take it from a copy or from git"
+                yield Finding(
+                    "blob-missing",
+                    f"the original {reference[:12]} is not there: take it from a copy or from git",
+                    relative,
+                    _line_of(lines, message.id),
                 )
-                yield Finding("blob-missing", said, relative, _line_of(lines, message.id))
 
 
 def _find_doubles(entity: Entity, record_files: Sequence[_File]) -> Iterator[Finding]:
@@ -429,7 +455,10 @@ def _find_unread(entity: Entity, read_paths: set[Path]) -> Iterator[Finding]:
         for path in sorted(path for path in paths if not path.name.startswith(".")):
             yield Finding("file-unread", why, entity.relative(path))
     history = entity.root / ".history"
-    kept = "a cut-off change was to write this over your edit: compare them, then remove it"
     for path in sorted(history.iterdir()) if history.is_dir() else ():
         if path.is_file() and not _EARLIER.search(path.name):  # what a model rewrote, as it was
-            yield Finding("file-kept", kept, entity.relative(path))
+            yield Finding(
+                "file-kept",
+                "a cut-off change was to write this over your edit: compare them, then remove it",
+                entity.relative(path),
+            )

@@ -22,7 +22,6 @@ from bumble.runtime import audiences
 from bumble.text import moments, printable, words
 
 if TYPE_CHECKING:
-    from bumble.body.soma import Soma
     from bumble.index.search import Hit
     from bumble.records.session_files import SessionInfo
     from bumble.records.sessions import Session
@@ -31,6 +30,7 @@ T = TypeVar("T")
 # The fields of records of all kinds in which something is told. The first are lines that say, where
 # it is not for whoever looks, that there is something; the others are left empty.
 HEADS = ("title", "label", "name", "text", "sentence")
+PARTS = ("pending", "felt", "noise")  # fields that hold what is for somebody by itself
 BODIES = (
     *("description", "dynamic", "topics", "unresolved", "tags", "imprints", "why", "steps"),
     *("slug", "path", "command", "notes", "imported"),
@@ -92,14 +92,11 @@ class Viewer:
         return audiences.named(path, None if self.may_see(origin) else origin)
 
     def seen(self, record: T) -> T:
-        """Return a record as they may see it; what is no struct is no record."""
+        """Return a record, or several, as they may see it; what is no struct is no record."""
+        if isinstance(record, tuple):
+            return tuple(map(self.seen, record))  # type: ignore[return-value]
         fields: tuple[str, ...] = getattr(record, "__struct_fields__", ())
-        values: dict[str, Any] = {}
-        if "pending" in fields:
-            pending = getattr(record, "pending")  # noqa: B009  (a portrait's)
-            values["pending"] = tuple(
-                replace(note, text=self.text(note.text, note.provenance)) for note in pending
-            )
+        values = {name: self.seen(getattr(record, name)) for name in PARTS if name in fields}
         origin = origin_of(record)
         if not self.may_see(origin):
             heads = [name for name in HEADS if name in fields and getattr(record, name)]
@@ -109,11 +106,6 @@ class Viewer:
                 empty.append("id")  # it may be made of the words
             values |= {name: type(getattr(record, name))() for name in empty}
         return replace(record, **values) if values else record  # type: ignore[type-var]
-
-    def body(self, soma: Soma) -> Soma:
-        """Return a body without what was felt and thought of for others."""
-        felt = soma.felt and self.seen(soma.felt)
-        return replace(soma, felt=felt, noise=tuple(map(self.seen, soma.noise)))
 
     def session(self, session: Session) -> Session:
         """Return a conversation, without a word if they did not hear it."""
