@@ -92,8 +92,9 @@ def show(opened: Opened) -> None:
         "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }
-    lines = [_title(opened, stored_at), *_lines(opened, soma, data)]
-    output.result(opened.shell, "soma", data, lines)
+    output.result(
+        opened.shell, "soma", data, [_title(opened, stored_at), *_lines(opened, soma, data)]
+    )
 
 
 @app.command()
@@ -178,13 +179,13 @@ def list_(opened: Opened) -> None:
 
     The newest is last.
     """
-    held = look(opened)[0].noise
 
     def line(fragment: noise.Fragment) -> list[str]:
         only = f"  (only for {', '.join(fragment.audience)})" if fragment.audience else ""
         return [listing.when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
-    listing.show_list(opened, "noise", listing.Listing(held), fragment_data, line, NONE)
+    held = listing.Listing(look(opened)[0].noise)
+    listing.show_list(opened, "noise", held, fragment_data, line, NONE)
 
 
 @noise_app.command("tick")
@@ -267,8 +268,10 @@ def add(
     listed = ANCHORS.listed(opened).records
     existing = anchors.ANCHOR.match(listed, label)
     if existing is not None:
-        advice = "Recall it, remove it, or choose another label."
-        raise RecordExistsError(opened.entity.root / anchors.ANCHOR.path(existing.id), advice)
+        raise RecordExistsError(
+            opened.entity.root / anchors.ANCHOR.path(existing.id),
+            "Recall it, remove it, or choose another label.",
+        )
     levels, at = look(opened)[0].hormones.levels, opened.now
     origin = base.Provenance(by="anchor add")
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
@@ -279,10 +282,14 @@ def add(
         *(anchors.ANCHOR.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus),
     ]
     gone = "".join(f' The weakest is gone: "{weak.label}".' for weak in surplus)
-    sentence = f'Added the anchor "{anchor.label}".{gone}'
-    dropped = [weak.id for weak in surplus]
     writing.commit(
-        opened, "anchor add", planned, sentence, dry_run=dry_run, id=anchor.id, dropped=dropped
+        opened,
+        "anchor add",
+        planned,
+        f'Added the anchor "{anchor.label}".{gone}',
+        dry_run=dry_run,
+        id=anchor.id,
+        dropped=[weak.id for weak in surplus],
     )
 
 

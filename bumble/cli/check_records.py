@@ -246,9 +246,13 @@ def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding
 def check_rules(opened: Opened) -> Iterator[Finding]:
     """Find the rules that came from elsewhere, and that the owner has not approved."""
     listed = rules.read(opened.entity, opened.settings)
-    fix = f"bumble config trust {shlex.quote(str(opened.root))}"
     for rule in rules.pending(opened.entity, listed, whole=True):
-        yield Finding("rule-elsewhere", f"not obeyed: {rules.line(rule)}", rule.file, fix=fix)
+        yield Finding(
+            "rule-elsewhere",
+            f"not obeyed: {rules.line(rule)}",
+            rule.file,
+            fix=f"bumble config trust {shlex.quote(str(opened.root))}",
+        )
 
 
 def _edit_command(entity: Entity, kind: Kind, path: Path) -> str:

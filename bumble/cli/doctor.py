@@ -194,8 +194,9 @@ def doctor(
     left = {(finding.code, finding.path) for finding in report.findings}
     mended = [finding for finding in before.findings if (finding.code, finding.path) not in left]
     aim = f"bumble -e {shlex.quote(str(root))} " if why == "--entity" else "bumble "
-    lines = _lines(report, mended, aim, went=went)
-    output.result(shell, "doctor", _data(report, mended, aim), lines)
+    output.result(
+        shell, "doctor", _data(report, mended, aim), _lines(report, mended, aim, went=went)
+    )
     if report.problems or not went:
         raise typer.Exit(RecordInvalidError.exit_code)
 

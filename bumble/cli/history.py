@@ -186,8 +186,9 @@ def log(
         raise RecordMissingError("record, file or person with a history", what)
     undone = undoing.taken_back(commit_log.read(root, cycle=undoing.UNDO))
     line, data = partial(commit_line, opened, undone=undone), partial(commit_data, undone=undone)
-    shown = listing.Listing(tuple(found))
-    listing.show_list(opened, "log", shown, data, line, "Nothing in the history fits.")
+    listing.show_list(
+        opened, "log", listing.Listing(tuple(found)), data, line, "Nothing in the history fits."
+    )
 
 
 @command.shows

@@ -260,9 +260,12 @@ def add(
     for label in names:
         like = relationships.alike(known, label)
         if like is not None:
-            question = f"{like.name} is known. Is {label} somebody else?"
-            advice = f"Introduce them with --yes; if they are one, say {like.name}."
-            writing.confirm(opened.shell, question, advice, yes=yes)
+            writing.confirm(
+                opened.shell,
+                f"{like.name} is known. Is {label} somebody else?",
+                f"Introduce them with --yes; if they are one, say {like.name}.",
+                yes=yes,
+            )
     person = relationships.new(names[0], opened.now)
     with writing.collect(
         opened.shell, text, in_editor=editor, name=f"{person.id}.md", required=False
@@ -270,9 +273,13 @@ def add(
         why = f"get to know {names[0]}"
         spelt = tuple(dict.fromkeys(names)) if also else None
         whole = relationships.plan_update(person, why, names=spelt, text=portrait or None)
-        planned = [relationships.PERSON.plan_new(person, why), whole]
         writing.commit(
-            opened, "person add", planned, f"Added {names[0]}.", dry_run=dry_run, id=person.id
+            opened,
+            "person add",
+            [relationships.PERSON.plan_new(person, why), whole],
+            f"Added {names[0]}.",
+            dry_run=dry_run,
+            id=person.id,
         )
 
 
@@ -294,8 +301,10 @@ def forget(
 
     known = everybody(opened)
     if known.broken:
-        why = f"{known.broken} of the people's files can't be read, as told above"
-        raise RecordInvalidError(opened.entity.relationships, why)
+        raise RecordInvalidError(
+            opened.entity.relationships,
+            f"{known.broken} of the people's files can't be read, as told above",
+        )
     person = relationships.match(known.records, name)
     names = (name, *(person.names if person else ()))
     person_id = person.id if person else speaking(opened, name).id
@@ -304,8 +313,12 @@ def forget(
     plan = replace(plan, undecided=tuple(undecided))
     caches = opened.shell.own_caches(opened.entity.root)
     if plan.changes and not dry_run:
-        question = f"Forget {names[-1] if not person else person.name}: {plan.summary}?"
-        writing.confirm(opened.shell, question, "Say --yes, or look first with --dry-run.", yes=yes)
+        writing.confirm(
+            opened.shell,
+            f"Forget {names[-1] if not person else person.name}: {plan.summary}?",
+            "Say --yes, or look first with --dry-run.",
+            yes=yes,
+        )
         # first: after a kill nobody would come back to it
         forgetting.drop_caches(opened.entity, caches)
     key = secrets.token_hex(16)  # nobody may foresee it

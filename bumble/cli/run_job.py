@@ -128,8 +128,9 @@ def planned(opened: Opened, runtime: Runtime, outcome: job.JobResult) -> job.Job
     """Show the changes of a result as data, with their diffs; nothing is written."""
     result, change_set = outcome.planned()
     shown = [writing.shown_change(opened, change) for change in change_set.changes]
-    origins = audiences.of_changes(opened.entity.root, change_set.changes)
-    return replace(result, written=shown, origins=origins)
+    return replace(
+        result, written=shown, origins=audiences.of_changes(opened.entity.root, change_set.changes)
+    )
 
 
 def seen(opened: Opened, outcome: job.JobResult) -> job.JobResult:
@@ -139,8 +140,9 @@ def seen(opened: Opened, outcome: job.JobResult) -> job.JobResult:
     if hidden is None:
         return outcome
     said = provenance.withheld(hidden)
-    title = f"{outcome.title.partition(':')[0]}: {said}"
-    return replace(outcome, title=title, lines=(said,), late=(), data={})
+    return replace(
+        outcome, title=f"{outcome.title.partition(':')[0]}: {said}", lines=(said,), late=(), data={}
+    )
 
 
 def _origins(opened: Opened, outcome: job.JobResult) -> Iterator[Provenance]:
@@ -176,8 +178,9 @@ def _show_check(
     verdict = f"due: {len(due.jobs)} to do" if due.due else f"not due: {why_not(due)}"
     data, line = more or ({}, "")
     data = {"due": due.due, "gates": gates(due), "jobs": len(due.jobs), **data}
-    lines = [*output.table(rows), *([line] if line else []), verdict]
-    output.result(opened.shell, command, data, lines)
+    output.result(
+        opened.shell, command, data, [*output.table(rows), *([line] if line else []), verdict]
+    )
 
 
 def gates(due: job.Due[Any]) -> list[dict[str, Any]]:

@@ -111,15 +111,19 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         ids = [one.id for one in listed.records] if self.kind.prefix else []
         short = listing.short_ids(ids, self.paths(opened) if ids else ())
 
-        def line(record: R) -> Sequence[str]:
-            return [*([short[record.id]] if ids else []), *self.cells(opened, record)]
-
         def data(record: R) -> dict[str, Any]:
             told = self.data(opened, record)
             return {key: told[key] for key in self.keys or told}
 
-        command = f"{self.group} list"
-        listing.show_list(opened, command, listed, data, line, self.none, newest_first=newest_first)
+        listing.show_list(
+            opened,
+            f"{self.group} list",
+            listed,
+            data,
+            lambda record: [*([short[record.id]] if ids else []), *self.cells(opened, record)],
+            self.none,
+            newest_first=newest_first,
+        )
 
     def show(self, opened: Opened, record: R, face: Face, **more: Any) -> None:
         """Print a record: its text, what else is known of it, by whom, its file; what follows."""
@@ -152,8 +156,12 @@ class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
         place = opened.entity.relative(self._file(opened, record))
         viewer, origin = listing.Viewer(opened), listing.origin_of(record)
         what = f'the {self.kind.singular} "{viewer.text(words["title"], origin)}"'
-        question = f"Remove {what} ({viewer.named(place, origin)})?"
-        writing.confirm(opened.shell, question, "Remove it with --yes.", yes=yes or dry_run)
+        writing.confirm(
+            opened.shell,
+            f"Remove {what} ({viewer.named(place, origin)})?",
+            "Remove it with --yes.",
+            yes=yes or dry_run,
+        )
         gone = changes.delete(place, record.source.text, self.forgets.format(**words))
         writing.commit(
             opened,

@@ -442,8 +442,9 @@ def _check(text: str, place: Path | None, record: str, parse: Callable[[str], ob
     """Hold a text against its parser; the errors of a file name its line."""
     where = "standard input" if place is None else str(place)
     if len(text.encode("utf-8", "replace")) > markdown.MAX_BYTES:
-        problem = f"it is longer than {markdown.MAX_BYTES:,} bytes"
-        raise DraftInvalidError(where, problem, None, record)
+        raise DraftInvalidError(
+            where, f"it is longer than {markdown.MAX_BYTES:,} bytes", None, record
+        )
     try:
         base.of_text(text, place or Path(record), lambda source, _: parse(source))
     except RecordInvalidError as error:

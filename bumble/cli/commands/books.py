@@ -59,12 +59,18 @@ def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
 def list_(opened: Opened) -> None:
     """List the sections."""
 
-    def line(section: knowledge.KnowledgeSection) -> list[str]:
-        lock = "locked" if section.locked else ""
-        return [section.title, lock, output.shorten(output.plain(section.text), 60)]
-
-    sections = listing.Listing(_read(opened).sections)
-    listing.show_list(opened, "knowledge list", sections, _data, line, NONE)
+    listing.show_list(
+        opened,
+        "knowledge list",
+        listing.Listing(_read(opened).sections),
+        _data,
+        lambda section: [
+            section.title,
+            "locked" if section.locked else "",
+            output.shorten(output.plain(section.text), 60),
+        ],
+        NONE,
+    )
 
 
 @app.command()
@@ -79,8 +85,9 @@ def show(
     book = _read(opened)
     if title is None:
         sections = listing.Listing(book.sections)
-        whole = partial(_text, opened)
-        listing.show_list(opened, "knowledge show", sections, _data, whole, NONE, whole=True)
+        listing.show_list(
+            opened, "knowledge show", sections, _data, partial(_text, opened), NONE, whole=True
+        )
         return
     section = _find(opened, book, title)
     output.result(opened.shell, "knowledge show", _data(section), _text(opened, section))
@@ -157,8 +164,12 @@ def remove(
         by_entity=False,
         force_locked=force_locked,
     )
-    question = f'Remove the section "{section.title}" ({knowledge.PATH}:{section.line})?'
-    writing.confirm(opened.shell, question, "Remove it with --yes.", yes=yes or dry_run)
+    writing.confirm(
+        opened.shell,
+        f'Remove the section "{section.title}" ({knowledge.PATH}:{section.line})?',
+        "Remove it with --yes.",
+        yes=yes or dry_run,
+    )
     writing.commit(
         opened,
         "knowledge remove",
@@ -336,12 +347,14 @@ def search(
     wanted = stop_words.telling_words(text) or stop_words.words(text)
     if not wanted:
         raise UsageError(f'"{text}" has no words to search for.')
-    shown = _entries(opened, since, tag, limit, wanted)
-
-    def line(entry: journal.JournalEntry) -> list[str]:
-        return [f"{journal.PATH}:{entry.line}", *_line(entry)]
-
-    listing.show_list(opened, "journal search", shown, _journal_data, line, NO_ENTRIES)
+    listing.show_list(
+        opened,
+        "journal search",
+        _entries(opened, since, tag, limit, wanted),
+        _journal_data,
+        lambda entry: [f"{journal.PATH}:{entry.line}", *_line(entry)],
+        NO_ENTRIES,
+    )
 
 
 @journal_app.command()
@@ -360,9 +373,14 @@ def add(
     with writing.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
         at = opened.now
         change = journal.plan_add(at, entry, opened.zone, output.shorten(entry, 50), tags=tags)
-        sentence = f"Added an entry of {at:%Y-%m-%d %H:%M}."
-        stamp = at.isoformat(timespec="seconds")
-        writing.commit(opened, "journal add", [change], sentence, dry_run=dry_run, at=stamp)
+        writing.commit(
+            opened,
+            "journal add",
+            [change],
+            f"Added an entry of {at:%Y-%m-%d %H:%M}.",
+            dry_run=dry_run,
+            at=at.isoformat(timespec="seconds"),
+        )
 
 
 @journal_app.command("edit")

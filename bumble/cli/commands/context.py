@@ -45,8 +45,9 @@ def _reports(
     ) -> None:
         opened.shell.json |= name == "json"
         report = _report(opened, speaker, message, session, estimate=estimate)
-        data = context_report.to_data(report)
-        output.result(opened.shell, f"context {name}", data, lines(report))
+        output.result(
+            opened.shell, f"context {name}", context_report.to_data(report), lines(report)
+        )
 
     show.__doc__ = said
     app.command(name)(command.looks_back(show))

@@ -393,8 +393,14 @@ def add(
         )
         first = listing.when(following, opened)
         place = automations.AUTOMATION.path(automation.id)
-        sentence = f"{place} runs first at {first}, with `bumble tick`."
-        writing.commit(opened, "cron add", [change], sentence, dry_run=dry_run, id=automation.id)
+        writing.commit(
+            opened,
+            "cron add",
+            [change],
+            f"{place} runs first at {first}, with `bumble tick`.",
+            dry_run=dry_run,
+            id=automation.id,
+        )
 
 
 def _job(opened: opening.Opened) -> Job:

@@ -113,8 +113,9 @@ def dream(
 
     opened = chat_model.dreaming(opened)
     if memory:
-        check = partial(working_memory.check, force=force)
-        run_job.perform(opened, flags, "dream", check, working_memory.run)
+        run_job.perform(
+            opened, flags, "dream", partial(working_memory.check, force=force), working_memory.run
+        )
     else:
         due = partial(job.check, force=force, seed=opened.shell.seed)
         run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)

@@ -159,8 +159,9 @@ def add(
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
         episode = episodes.new(episode_id, moment, significance, draft, people=who, tags=tags)
         change = episodes.EPISODE.plan_new(episode, output.shorten(draft, 50))
-        told = f"Added {episode_id}."
-        writing.commit(opened, "episode add", [change], told, dry_run=dry_run, id=episode_id)
+        writing.commit(
+            opened, "episode add", [change], f"Added {episode_id}.", dry_run=dry_run, id=episode_id
+        )
 
 
 belief_app = group()

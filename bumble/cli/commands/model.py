@@ -368,8 +368,12 @@ def remove(
     present = [name for name in wanted if name in sizes]
     size = output.size(sum(sizes[name] for name in present))
     if present and not dry_run:
-        question = f"Delete {', '.join(present)} ({size}) from {shell.weights}?"
-        writing.confirm(shell, question, "Say --yes to delete without being asked.", yes=yes)
+        writing.confirm(
+            shell,
+            f"Delete {', '.join(present)} ({size}) from {shell.weights}?",
+            "Say --yes to delete without being asked.",
+            yes=yes,
+        )
         for name in present:
             with disk.translate_os_errors(shell.weights / name):
                 store.remove(shell.weights, name)

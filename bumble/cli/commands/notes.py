@@ -98,10 +98,20 @@ def set_(
             everything, name, line, draft, f"write the skill {name}", overwrite=True
         )
         if existing is not None and change is not None and not dry_run:
-            question = f'Overwrite the skill "{existing.name}" ({existing.path})?'
-            writing.confirm(opened.shell, question, "Overwrite it with --yes.", yes=yes)
-        sentence = f"{'Overwrote' if existing else 'Added'} the skill {name}."
-        writing.commit(opened, "skill set", [change], sentence, dry_run=dry_run, name=name)
+            writing.confirm(
+                opened.shell,
+                f'Overwrite the skill "{existing.name}" ({existing.path})?',
+                "Overwrite it with --yes.",
+                yes=yes,
+            )
+        writing.commit(
+            opened,
+            "skill set",
+            [change],
+            f"{'Overwrote' if existing else 'Added'} the skill {name}.",
+            dry_run=dry_run,
+            name=name,
+        )
 
 
 project_app = group()
@@ -177,10 +187,14 @@ def add(
         raise RecordExistsError(opened.entity.root / projects.PROJECT.path(existing.id))
     secrets.refuse(title, why or "")
     values = _values(opened, None, steps, person, tags)
-    planned = [projects.plan_new(title, values, why or "", f"begin {title}")]
-    sentence = f"Added the project {title}."
-    slug = disk.file_name(title)
-    writing.commit(opened, "project add", planned, sentence, dry_run=dry_run, id=slug)
+    writing.commit(
+        opened,
+        "project add",
+        [projects.plan_new(title, values, why or "", f"begin {title}")],
+        f"Added the project {title}.",
+        dry_run=dry_run,
+        id=disk.file_name(title),
+    )
 
 
 @project_app.command()
@@ -229,10 +243,16 @@ def _change(
     dry_run: bool,
 ) -> None:
     why = f"{project.title}: {values.get('status', 'changed')}"
-    planned = [projects.plan_edit(project, values, text, why)]
     is_done = values.get("status") == projects.DONE
     sentence = f"{project.title} is done." if is_done else f"Changed the project {project.title}."
-    writing.commit(opened, command, planned, sentence, dry_run=dry_run, id=project.id)
+    writing.commit(
+        opened,
+        command,
+        [projects.plan_edit(project, values, text, why)],
+        sentence,
+        dry_run=dry_run,
+        id=project.id,
+    )
 
 
 def _values(
@@ -345,10 +365,15 @@ def add_reminder(
         why = output.shorten(reminder.text, 50)
         past = ", which is past: at once" if reminder.at < made_at else ""
         place = reminders.REMINDER.place(reminder)
-        told = f"{place} is due {listing.when(reminder.at, opened)}{past}."
         change, stamp = reminders.REMINDER.plan_new(reminder, why), base.stamp(reminder.at)
         writing.commit(
-            opened, "remind add", [change], told, dry_run=dry_run, id=reminder.id, at=stamp
+            opened,
+            "remind add",
+            [change],
+            f"{place} is due {listing.when(reminder.at, opened)}{past}.",
+            dry_run=dry_run,
+            id=reminder.id,
+            at=stamp,
         )
     if whom and whom.trust == "person" and whom.id not in people.names(opened):
         output.warn(opened.shell, f"it waits for a first talk with {whom.name}, whom nobody knows")

@@ -298,8 +298,9 @@ def compact(
             gates = () if prune_only or force else due.conditions
             jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
             due = Due(gates, tuple(jobs))
-        run = _undo if undo else _compact
-        run_job.carry_out(opened, runtime, "compact", lambda _: due, run, flags)
+        run_job.carry_out(
+            opened, runtime, "compact", lambda _: due, _undo if undo else _compact, flags
+        )
 
 
 def _compact(runtime: Runtime, job: CompactJob) -> JobResult:

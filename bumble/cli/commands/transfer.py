@@ -206,8 +206,9 @@ def import_(
     met = [file] * (who.trust != "owner" and not (root / file.path).exists())
 
     def write(change_set: ChangeSet) -> None:
-        whole = replace(change_set, changes=(*change_set.changes, *met))
-        writing.apply(opened, whole, trusts=False)
+        writing.apply(
+            opened, replace(change_set, changes=(*change_set.changes, *met)), trusts=False
+        )
         met.clear()
 
     bar = partial(output.progress, "importing", opened.shell.environ, in_bytes=True)

@@ -113,9 +113,10 @@ def probe_model(
         for code in missing:
             _measure(opened, chosen, model, code, again=again)
     result = abilities.result_of(shell, chosen)
-    shown = {**probed_data(result), "probed": missing}
     measured = output.table(probed_rows(result), indent="  ")
-    output.result(shell, "model probe", shown, [chosen.model, *measured])
+    output.result(
+        shell, "model probe", {**probed_data(result), "probed": missing}, [chosen.model, *measured]
+    )
 
 
 def meant(opened: opening.Configured, name: str | None, *, yes: bool | None = None) -> Choice:
