@@ -256,9 +256,12 @@ def migrate(
 def _lines(migration: Migration, kept: str, *, check: bool) -> list[str]:
     if not migration.change_set:
         return [f"Nothing to do: it is of format {settings.SCHEMA_VERSION}."]
-    steps = f"from format {migration.version} to {settings.SCHEMA_VERSION}"
-    if migration.version == settings.SCHEMA_VERSION:
-        steps = f"on within format {settings.SCHEMA_VERSION}"
+    present = settings.SCHEMA_VERSION
+    steps = (
+        f"on within format {present}"
+        if migration.version == present
+        else f"from format {migration.version} to {present}"
+    )
     if check:
         return [f"Would go {steps}:", *migration.lines]
     return [f"Went {steps}:", *migration.lines, f"What it was is kept as {kept}."]

@@ -226,7 +226,7 @@ def show_list(
     Raises:
         Exit: With the code of a broken file, if there was one.
     """
-    records = tuple(map(Viewer(opened).seen, listing.records))
+    records = Viewer(opened).seen(listing.records)
     shown = records[::-1] if newest_first else records
     rows = [] if opened.shell.json else [line(record) for record in shown]
     lines = [part for row in rows for part in ("", *row)][1:]

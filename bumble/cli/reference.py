@@ -267,18 +267,20 @@ def _common() -> list[tuple[str, str]]:
 
 def _usage(command: Any, ctx: Any) -> Iterator[str]:
     """Write an example, how a command is called, and its options."""
-    yield "```text"
-    yield command_help.example(ctx.command_path.removeprefix("bumble "), command)
-    yield ""
-    yield command.get_usage(ctx).removeprefix("Usage: ")
     rows = [
         param.get_help_record(ctx)
         for param in command.params
         if not getattr(param, "hidden", False) and param.name not in COMMON
     ]
-    yield from output.table([record for record in rows if record], indent="  ")
-    yield "```"
-    yield ""
+    yield from (
+        "```text",
+        command_help.example(ctx.command_path.removeprefix("bumble "), command),
+        "",
+        command.get_usage(ctx).removeprefix("Usage: "),
+        *output.table([record for record in rows if record], indent="  "),
+        "```",
+        "",
+    )
 
 
 def tree() -> str:

@@ -109,9 +109,8 @@ def chat(
     shell.set_seed(seed)
     if session and new_session:
         raise UsageError("--session goes on with a conversation, --new-session begins one: choose.")
-    text = None  # opens a conversation
-    if message or not sys.stdin.isatty():
-        text = writing.text_of(message or ["-"], MAX_MESSAGE_CHARS)
+    said = message or ([] if sys.stdin.isatty() else ["-"])
+    text = writing.text_of(said, MAX_MESSAGE_CHARS) if said else None  # opens a conversation
     if new:
         _make_if_missing(shell, entity, model, yes=yes)
     ctx.with_resource(shell.stops.watched())

@@ -116,14 +116,12 @@ def _told(
 ) -> Iterator[str]:
     yield head
     if not any(found.values()):
-        talks = life.entries.get(session_files.SESSION.name)
-        yield ""
-        yield "Nothing yet."
+        talks = life.entries.get(kinds.SESSION.name)
+        how = f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
         if talks:
-            day = _day(talks[0].at)
-            yield f"The last talk was on {day}: `bumble show week`, `bumble show NAME`."
-        else:
-            yield f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
+            last = _day(talks[0].at)
+            how = f"The last talk was on {last}: `bumble show week`, `bumble show NAME`."
+        yield from ("", "Nothing yet.", how)
     dated = any(entry.at.date() != now.date() for entries in found.values() for entry in entries)
     for kind, title in HEADS.items():
         yield from _section(title, found[kind], life.names, dated=dated)
@@ -190,9 +188,7 @@ def _section(
     title: str, entries: Sequence[LifeEntry], names: dict[str, str], *, dated: bool
 ) -> Iterator[str]:
     """Tell of the newest memories of a kind, the oldest of them first."""
-    if entries:
-        yield ""
-        yield title
+    yield from ("", title) if entries else ()
     for entry in reversed(entries[:MOST]):
         when = f"{entry.at.day:2} {entry.at:%b}" if dated else f"{entry.at:%H:%M}"
         company = entry.people if entry.kind == "session" and not entry.apart else ()

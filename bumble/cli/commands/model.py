@@ -192,8 +192,11 @@ def _shown(
     ]
     lines = [f"{entry.name}: {entry.summary}", *output.table(rows, indent="  ")]
     for file in (*filter(None, [entry.ingredient]), *entry.files):
-        lines += [f"{file.name}: {file.bytes:,} bytes", f"  sha256 {file.sha256}"]
-        lines += [f"  {number}. {_source(source)}" for number, source in enumerate(file.sources, 1)]
+        lines += [
+            f"{file.name}: {file.bytes:,} bytes",
+            f"  sha256 {file.sha256}",
+            *(f"  {number}. {_source(source)}" for number, source in enumerate(file.sources, 1)),
+        ]
     return data, lines
 
 

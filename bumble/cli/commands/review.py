@@ -146,9 +146,11 @@ def _decide(
         done.append(_data(opened, proposal) | {"changes": rows, "stays": list(decision.stays)})
         title = f"{proposal.name} ({proposal.title})"
         told = f"Would {verb} {title}" if dry_run else f"{verb.title()}ed {title}"
-        lines += [f"{told}:" if rows or decision.stays else f"{told}."]
-        lines += history.action_lines(rows)
-        lines += [f"  left as it is: {path}" for path in decision.stays]
+        lines += [
+            f"{told}:" if rows or decision.stays else f"{told}.",
+            *history.action_lines(rows),
+            *(f"  left as it is: {path}" for path in decision.stays),
+        ]
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
         held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)

@@ -52,9 +52,11 @@ def petri(
     if topic is not None:
         _show(opened, taken, topic, now, limit)
         return
-    found = list(taken.topics)
-    if query is not None:
-        found = taken.related(query, memory.search(query, kinds=kinds.RECALLED, limit=RELATED_HITS))
+    found = (
+        list(taken.topics)
+        if query is None
+        else taken.related(query, memory.search(query, kinds=kinds.RECALLED, limit=RELATED_HITS))
+    )
     data = {
         "query": query,
         "total": len(found),
@@ -210,14 +212,12 @@ def _catalyzed_lines(opened: Opened, catalyzed: two_stages.Catalyzed) -> Iterato
     for number, hit in enumerate(catalyzed.hits, 1):
         yield from listing.hit_lines(opened, number, _similarity(hit), hit)
     if catalyzed.contributions:
-        yield ""
-        yield "By way of:"
+        yield from ("", "By way of:")
     for contribution in catalyzed.contributions:
         count = f"{contribution.count}×  {contribution.relevance:.3f}"
         yield f"  {count}  {contribution.topic}: {contribution.text}"
     if catalyzed.hits:
-        yield ""
-        yield catalyzed.guidance
+        yield from ("", catalyzed.guidance)
 
 
 @writes
@@ -281,11 +281,10 @@ def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:
     result = asked.recollection
     if result.is_miss:
         return
-    yield result.answer or deep.QUOTED
-    yield ""
+    yield from (result.answer or deep.QUOTED, "")
     for source in result.sources:
-        yield deep.quote(source)
-        yield f"  {source.path}:{source.line}" if source.line else f"  {source.path}"
+        place = f"{source.path}:{source.line}" if source.line else source.path
+        yield from (deep.quote(source), f"  {place}")
 
 
 def _explained(runtime: Runtime, asked: deep.DeepRecallAnswer) -> Iterator[str]:

@@ -54,9 +54,9 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choic
     if chosen.entry is None or chosen.entry in here or yes is None:
         return chosen
     weights.require_engine()
-    wanted = [catalog.entry(chosen.model)]
-    if config.model == weights.AUTO:  # the best that this machine can run and a source offers
-        wanted = catalog.of_kind("chat", weights.memory_mb())
+    # where none is named the best that this machine can run and a source offers
+    best = catalog.of_kind("chat", weights.memory_mb())
+    wanted = best if config.model == weights.AUTO else [catalog.entry(chosen.model)]
     if not wanted:
         raise UserError("This machine has too little memory for any chat model in the catalog.")
     entry = weights.fetch(shell, wanted, yes=yes).entry

@@ -50,10 +50,10 @@ def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
         UsageError: If there is no such file, or a folder names it that may be somebody else's.
         WeightsMissingError: If it is no model that talks, or another than it was.
     """
-    if not own_models.is_file_name(config.model):
+    names_file = own_models.is_file_name(config.model)
+    # servers name their models as they like
+    if not names_file or (config.base_url and not shell.path(Path(config.model)).is_file()):
         return config
-    if config.base_url and not shell.path(Path(config.model)).is_file():
-        return config  # servers name their models as they like
     if origin.startswith(f"{ENTITY_FILE}:"):
         raise UsageError(
             f"{origin}: which file of this machine is opened is for you to say, not for a folder.\n"

@@ -257,11 +257,15 @@ def listed(report: ContextReport) -> Iterator[str]:
         f" ~{report.wrapping_tokens:,} tok (estimated)",
         "Session tokens": _counted(report),
     }
-    yield "Context breakdown"
-    yield f"Workspace: {report.workspace}"
-    yield f"System prompt ({report.source}): {_size(report.system_chars)}"
-    yield from ("Files of your own:", *files, *([scratched] if report.scratch_notes else []))
-    yield from (f"{name}: {value}" for name, value in facts.items())
+    yield from (
+        "Context breakdown",
+        f"Workspace: {report.workspace}",
+        f"System prompt ({report.source}): {_size(report.system_chars)}",
+        "Files of your own:",
+        *files,
+        *([scratched] if report.scratch_notes else []),
+        *(f"{name}: {value}" for name, value in facts.items()),
+    )
     size = f"{report.total_bytes:,} bytes"
     if report.source == "form":
         yield f"Nothing was sent ({report.at}): the reply was put together by form."
@@ -307,10 +311,11 @@ def _continuity(report: ContextReport) -> str:
     brief = report.handover
     if brief is None:
         return "none"
-    if brief.likeness is None:
-        likeness = "likeness unknown without an embedding model"
-    else:
-        likeness = f"likeness {brief.likeness:.2f}, wants {brief.wants:.2f}"
+    likeness = (
+        "likeness unknown without an embedding model"
+        if brief.likeness is None
+        else f"likeness {brief.likeness:.2f}, wants {brief.wants:.2f}"
+    )
     is_there = any(part.name == "handover" for part in report.preamble)
     outcome = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
     return f"{brief.session}, {likeness}: {outcome}"
@@ -320,9 +325,6 @@ def _top(parts: tuple[Part, ...]) -> Iterator[str]:
     from bumble.chat import context_report
 
     ranked, more = context_report.largest(parts, TOP)
-    for part in ranked:
-        yield f"- {part.name}: {_size(part.chars)}"
+    yield from [f"- {part.name}: {_size(part.chars)}" for part in ranked] or ["- none"]
     if more:
         yield f"... (+{more} more)"
-    if not ranked:
-        yield "- none"
