@@ -169,7 +169,6 @@ def with_strength(name: str, intensity: float) -> str:
 
 
 noise_app = group(opens=True)
-NONE = "No stray thoughts yet. `bumble noise tick` lets some come."
 
 
 @noise_app.callback(invoke_without_command=True)
@@ -185,7 +184,8 @@ def list_(opened: Opened) -> None:
         return [listing.when(fragment.at, opened), f"{noise.line(fragment)}{only}"]
 
     held = listing.Listing(look(opened)[0].noise)
-    listing.show_list(opened, "noise", held, fragment_data, line, NONE)
+    none = "No stray thoughts yet. `bumble noise tick` lets some come."
+    listing.show_list(opened, "noise", held, fragment_data, line, none)
 
 
 @noise_app.command("tick")

@@ -169,8 +169,8 @@ _BLOB_NAME = patterns.compile(r"[0-9a-f]{64}")
 # Of an earlier version, by `changes.history_path`.
 _EARLIER = patterns.compile(r"\.[0-9a-f]{12}\.\w+$")
 _REFERENCE = patterns.compile(r"[0-9a-f]{12,64}")
-Dated = tuple[datetime, Callable[[], int | None]]  # a time, and how to find the line it is on
-_Reading = tuple[Sequence[Dated], Sequence[Finding]]  # the times of a file, and what else is found
+# The times of a file, each with how to find the line it is on; and what else is found.
+_Reading = tuple[Sequence[tuple[datetime, Callable[[], int | None]]], Sequence[Finding]]
 ProgressCallback = Callable[[int, int], object]  # how many files are done, of how many
 
 

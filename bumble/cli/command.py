@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from inspect import Parameter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -213,10 +212,12 @@ def _signed(
     """Give a command what typer reads: name and help of another, its parameters, and options."""
     own = list(inspect.signature(signer, eval_str=True).parameters.values())[leading:]
     shared = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
         for name, (kind, default) in options.items()
     ]
-    context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    context = inspect.Parameter(
+        "ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+    )
     vars(command)["__signature__"] = inspect.Signature([context, *own, *shared])
     command.__name__, command.__doc__ = signer.__name__, signer.__doc__
     return command

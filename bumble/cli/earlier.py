@@ -169,8 +169,7 @@ def _version(root: Path, source: str) -> int:
     try:
         version = yaml_edit.parse_mapping(source).get(VERSION_KEY)
     except yaml_edit.SourceError as error:
-        at = place if error.line is None else f"{place}:{error.line}"
-        raise SettingInvalidError(at, error.problem) from error
+        raise settings.invalid(place, error) from error
     if type(version) is not int or version < 1:
         raise SettingInvalidError(place, f"{VERSION_KEY} must be a whole number from 1 on")
     if version > settings.SCHEMA_VERSION:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
@@ -16,15 +16,13 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.cli import opening, output
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
-from bumble.records import base, relationships
+from bumble.records import base, relationships, session_files, sessions
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.runtime import audiences
 from bumble.text import moments, printable, words
 
 if TYPE_CHECKING:
     from bumble.index.search import Hit
-    from bumble.records.session_files import SessionInfo
-    from bumble.records.sessions import Session
 
 T = TypeVar("T")
 # The fields of records of all kinds in which something is told. The first are lines that say, where
@@ -107,7 +105,7 @@ class Viewer:
             values |= {name: type(getattr(record, name))() for name in empty}
         return replace(record, **values) if values else record  # type: ignore[type-var]
 
-    def session(self, session: Session) -> Session:
+    def session(self, session: sessions.Session) -> sessions.Session:
         """Return a conversation, without a word if they did not hear it."""
         origin = base.Provenance(audience=session.people)
         if self.may_see(origin):
@@ -143,14 +141,19 @@ def when(at: datetime | None, opened: opening.Opened) -> str:
     return f"{at.astimezone(opened.zone):%Y-%m-%d %H:%M}" if at else "never"
 
 
-def moment(text: str, opened: opening.Opened, option: str) -> datetime:
-    """Read a day or a time; one without an offset is in the entity's time zone.
+def moment(
+    text: str,
+    opened: opening.Opened,
+    option: str,
+    read: Callable[[str, tzinfo], datetime] = moments.local,
+) -> datetime:
+    """Read a day or a time by `read`; one without an offset is in the entity's time zone.
 
     Raises:
         UsageError: If it is neither.
     """
     try:
-        return moments.local(text, opened.zone)
+        return read(text, opened.zone)
     except ValueError as error:
         raise UsageError(f"{option} {error}") from None
 
@@ -309,7 +312,7 @@ def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return output.table([(name, text) for name, text in pairs if text], indent="  ")
 
 
-def imports(infos: Iterable[SessionInfo]) -> dict[str, int]:
+def imports(infos: Iterable[session_files.SessionInfo]) -> dict[str, int]:
     """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
     imported = [info for info in infos if info.imported is not None]
     waiting = [info.size_bytes for info in imported if info.waits]

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import typer
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, destination
 from bumble.cli import command, listing, opening, output, process, writing
-from bumble.cli.models import chat_model
+from bumble.cli.models import chat_model, model_view
 from bumble.entity import approvals, changes, commits, config, create
 from bumble.entity.folder import find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
@@ -85,8 +84,6 @@ def new(
     output.result(shell, "new", identity, lines)
     opened = opening.without_entity(shell)
     if chat_model.is_open(opened):
-        from bumble.cli.models import model_view  # only now: it looks at what a model needs
-
         model_view.ask(opened)
 
 
@@ -290,7 +287,6 @@ MAKERS: Mapping[
 }
 
 
-DEFAULT_ARCHETYPE = "curious"
 MAX_NAME_CHARS = 100
 
 
@@ -331,7 +327,7 @@ def make(
     line = partial(writing.one_line, most_chars=MAX_NAME_CHARS)
     newborn = create.NewEntity(
         name=choose("What is it called?", name, called, partial(line, what="name")),
-        archetype=choose(which, archetype, DEFAULT_ARCHETYPE, kind),
+        archetype=choose(which, archetype, "curious", kind),
         owner=choose(
             "And what is your name?", owner, user_name(shell), partial(line, what="owner's name")
         ),
@@ -422,7 +418,7 @@ def _zone(text: str) -> str:
     try:
         return ZoneInfo(text).key
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        if not zoneinfo.available_timezones():
+        if not available_timezones():
             raise UserError(
                 "This machine has no time zone database, and an entity lives by one.\n"
                 "Install it: the package tzdata of your system, or `pip install tzdata`."

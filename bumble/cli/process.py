@@ -104,7 +104,6 @@ class Stops:
             raise KeyboardInterrupt
 
 
-NO_HOME = Path("/nonexistent/bumble")
 NICENESS = 10  # of what nobody waits for
 # Accounts that systems, images and services come with.
 ACCOUNTS_OF_NOBODY = frozenset(
@@ -126,7 +125,7 @@ def user_folder(kind: str) -> Path:
         places = {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}
         return Path(places.get(kind, dirs.user_state_dir))
     except RuntimeError:  # the system knows of no home: nothing is there, and nothing is written
-        return NO_HOME / kind
+        return Path("/nonexistent/bumble") / kind
 
 
 class UserPlace:

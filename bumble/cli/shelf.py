@@ -12,7 +12,6 @@ from typing import Any, Generic
 
 import msgspec
 import typer
-from msgspec import Struct
 
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, IdArgument, YesOption, edits, shows
@@ -27,7 +26,7 @@ Rows = Iterable[tuple[str, str]]
 Face = tuple[Iterable[str], Rows, Iterable[str]]
 
 
-class Shelf(Struct, Generic[R], frozen=True, kw_only=True):
+class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """The records of one kind, and how commands speak of them."""
 
     kind: RecordKind[R]

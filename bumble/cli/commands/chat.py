@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.cli import command, output, people, process, writing
-from bumble.cli.models import chat_model
+from bumble.cli import command, newborn, output, people, process, writing
+from bumble.cli.models import chat_model, model_view
 from bumble.cli.opening import open_entity, without_entity
 from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
@@ -123,8 +123,6 @@ def chat(
         limits__lock_timeout_seconds=lock_timeout,
     )
     if not (yes or incognito) and chat_model.is_open(opened) and beginning.is_first(opened):
-        from bumble.cli.models import model_view
-
         opened = opened.with_settings() if model_view.ask(opened) else opened
     if not incognito:
         beginning.tell(opened)
@@ -168,8 +166,6 @@ def _talk(
 def _make_if_missing(
     shell: process.Shell, entity: Path | None, model: str | None, *, yes: bool
 ) -> None:
-    from bumble.cli import newborn
-
     folder = entity or shell.entity
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")

@@ -59,8 +59,6 @@ def junit(suite: str, outcomes: Sequence[CheckOutcome]) -> bytes:
 
 app = group(opens=True)
 FAILED_EXIT_CODE = 1
-DRAFTS = 20
-NONE = "No checks yet. `bumble eval draft` writes some, checks/NAME.yaml takes your own."
 NAMES = {  # of what all checks come to, in the order of the list
     "recall_at_k": "found by a search",
     "mrr": "mean reciprocal rank",
@@ -130,7 +128,9 @@ def _tell(
     }
     output.result(opened.shell, "eval", data, list(_lines(outcomes, summary, junk)))
     if not listed.records and not listed.broken:
-        output.say(NONE)
+        output.say(
+            "No checks yet. `bumble eval draft` writes some, checks/NAME.yaml takes your own."
+        )
     listing.ended(listed)
     if not all(each.passes for each in outcomes):
         raise typer.Exit(FAILED_EXIT_CODE)
@@ -287,7 +287,7 @@ def _lines(
 
 @app.command()
 @edits
-def draft(opened: Opened, *, limit: LimitOption = DRAFTS, dry_run: DryRunOption = False) -> None:
+def draft(opened: Opened, *, limit: LimitOption = 20, dry_run: DryRunOption = False) -> None:
     """Write checks from knowledge, beliefs and episodes, to keep or to drop.
 
     A draft leaves one telling word out of what the entity holds and expects it back; what not

@@ -169,7 +169,8 @@ def _print_config(opened: opening.Opened, name: str, speaker: str | None, *, wri
     output.say(f"Put it into {client.file}.")
 
 
-BASH = r"""# Source this in ~/.bashrc: source <(bumble completion bash)
+SCRIPTS = {
+    "bash": r"""# Source this in ~/.bashrc: source <(bumble completion bash)
 _bumble() {
     local offered
     COMPREPLY=()
@@ -178,8 +179,8 @@ _bumble() {
     done < <(bumble --complete bash "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -o nosort -F _bumble bumble 2>/dev/null || complete -o default -F _bumble bumble
-"""
-ZSH = r"""#compdef bumble
+""",
+    "zsh": r"""#compdef bumble
 # Source this in ~/.zshrc, behind compinit if that is there: source <(bumble completion zsh)
 _bumble() {
     local -a offered
@@ -196,8 +197,8 @@ else
     (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }
     compdef _bumble bumble
 fi
-"""
-FISH = r"""# Source this in ~/.config/fish/config.fish: bumble completion fish | source
+""",
+    "fish": r"""# Source this in ~/.config/fish/config.fish: bumble completion fish | source
 function __bumble_offered
     set -l typed (commandline -opc) (commandline -ct)
     bumble --complete fish $typed[2..-1] 2>/dev/null
@@ -207,8 +208,8 @@ function __bumble_offers
     test (count $offered) -gt 0
 end
 complete -c bumble -f -k -n __bumble_offers -a '(__bumble_offered)'
-"""
-SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+""",
+}
 
 
 @plain

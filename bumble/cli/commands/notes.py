@@ -402,10 +402,7 @@ def _due(
     except ValueError as error:
         raise UsageError(f"--cron: {error}") from error
     if at:
-        try:
-            return _existing(reminders.moment(at, zone), zone)
-        except ValueError as error:
-            raise UsageError(f"--at {error}") from None
+        return _existing(listing.moment(at, opened, "--at", reminders.moment), zone)
     if after:
         return _after(now, after, zone)
     if first is None:

@@ -29,7 +29,6 @@ NamesArgument = Annotated[
 AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
 PLANS = {"accept": reviewing.plan_accept, "reject": reviewing.plan_reject}
 NONE = "Nothing waits for review."
-NOT_OURS = "[not made here: accept or reject it by its whole name]"
 
 
 @app.callback(invoke_without_command=True)
@@ -50,7 +49,8 @@ def _list(opened: opening.Opened) -> None:
         model = proposal.commit.trailer("Model") if proposal.commit else ""
         paths = [version.path for version in proposal.versions]
         told = history.sentence(proposal.title, paths, model)
-        mark = "" if proposal.is_own else f" {NOT_OURS}"
+        foreign = " [not made here: accept or reject it by its whole name]"
+        mark = "" if proposal.is_own else foreign
         return [proposal.name, listing.when(proposal.at, opened), f"{told}{mark}"]
 
     everything = listing.Listing(tuple(_waiting(opened)))
@@ -202,9 +202,6 @@ def _data(opened: opening.Opened, proposal: reviewing.HeldProposal) -> dict[str,
     }
 
 
-NO_PROPOSALS = "No proposals. One comes every hundred interactions."
-
-
 @runs_job
 def evolve(
     opened: opening.Opened,
@@ -247,7 +244,7 @@ def _show(opened: opening.Opened) -> None:
     data = [_evolve_data(each, source) for each in everything.records]
     output.result(opened.shell, "evolve", data, lines[:-1])
     if not everything.records:
-        output.say(NO_PROPOSALS)
+        output.say("No proposals. One comes every hundred interactions.")
     listing.ended(everything)
 
 

@@ -29,7 +29,6 @@ IdArgument = Annotated[
         metavar="[ID]", help="Its id, an end of it that no other has, or `last`, the default."
     ),
 ]
-NONE = "No conversations. Begin one with `bumble chat`."
 CALL_CHARS = 160  # of a tool's call and result, in a conversation for people
 
 
@@ -67,7 +66,15 @@ def list_(
         whole["messages"] = _length(session)
         return {key: value for key, value in whole.items() if key != "compactions"}
 
-    listing.show_list(opened, "session list", listed, data, line, NONE, newest_first=True)
+    listing.show_list(
+        opened,
+        "session list",
+        listed,
+        data,
+        line,
+        "No conversations. Begin one with `bumble chat`.",
+        newest_first=True,
+    )
 
 
 @app.command()

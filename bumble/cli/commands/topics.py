@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from bumble.chat import deep_recall as deep
 from bumble.cli import listing, output, people, run_job, writing
@@ -257,12 +257,17 @@ def deep_recall(
         planned = asked.plan() if keeps and dry_run else None
         shown = writing.shown_change(opened, planned) if planned else None
         kept = keeps and not dry_run and runtime.apply_one("deep-recall", asked.plan)
-        limits = asdict(runtime.config.recall.deep)
+        limits = runtime.config.recall.deep
         data = {
             **deep.data(asked.recollection),
             "found": not asked.recollection.is_miss,
             "cached": asked.cached,
-            "limits": {name: limits[name] for name in _LIMITS},
+            "limits": {
+                "steps": limits.steps,
+                "step_seconds": limits.step_seconds,
+                "max_tokens": limits.max_tokens,
+                "max_dollars": limits.max_dollars,
+            },
             "question_kept": kept and asked.recollection.is_miss,
             "change": shown,
         }
@@ -272,9 +277,6 @@ def deep_recall(
     output.result(opened.shell, "deep-recall", data, lines)
     if asked.recollection.is_miss:
         output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
-
-
-_LIMITS = ("steps", "step_seconds", "max_tokens", "max_dollars")
 
 
 def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,10 +36,8 @@ from bumble.models.weights import choice
 from bumble.records.sessions import Session
 from bumble.runtime import locks, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
+from bumble.runtime.runtime import Runtime
 from bumble.text import printable, schema
-
-if TYPE_CHECKING:
-    from bumble.runtime.runtime import Runtime
 
 NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
 

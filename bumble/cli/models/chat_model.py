@@ -22,7 +22,7 @@ from bumble.llm import detect, gguf, ledger, scripted, wire
 from bumble.llm.protocol import LazyModel, Model
 from bumble.models.weights import choice, store
 from bumble.models.weights.catalog import CatalogEntry
-from bumble.text import printable
+from bumble.text import printable, tokens
 
 if TYPE_CHECKING:
     from bumble.llm.http_model import HttpModel
@@ -80,7 +80,6 @@ def stable_tokens(opened: Opened, talk: Session | None) -> int:
     """Estimate the tokens of the system prompt of a conversation; of the owner's without one."""
     from bumble.chat import tool_list
     from bumble.prompt import system
-    from bumble.text import tokens
 
     readers = talk.people if talk else (opened.owner_id,)
     declared = tool_list.declared(opened.config.tools)
