@@ -10,8 +10,7 @@ import typer
 
 from bumble.body import bars, config, ebb, hormones, noise
 from bumble.body.soma import Soma, felt_mapping
-from bumble.cli import listing, output, writing
-from bumble.cli.command import DryRunOption, JobFlags, group, looks_back, runs_job, shows, writes
+from bumble.cli import command, listing, output, writing
 from bumble.cli.opening import Opened
 from bumble.cli.shelf import Face, Shelf, data_of
 from bumble.entity import secrets
@@ -48,12 +47,12 @@ def fragment_data(held: noise.Fragment) -> dict[str, Any]:
     }
 
 
-app = group(opens=True)
+app = command.group(opens=True)
 WIDTH = 30  # characters of a full bar
 
 
 @app.callback(invoke_without_command=True)
-@looks_back
+@command.looks_back
 def show(opened: Opened) -> None:
     """Look at the body.
 
@@ -98,8 +97,8 @@ def show(opened: Opened) -> None:
 
 
 @app.command()
-@runs_job
-def tick(opened: Opened, flags: JobFlags) -> None:
+@command.runs_job
+def tick(opened: Opened, flags: command.JobFlags) -> None:
     """Bring the values in the file to the present; no model is asked."""
     from bumble.cli import run_job
 
@@ -168,11 +167,11 @@ def with_strength(name: str, intensity: float) -> str:
     return f"{name} ({intensity:.2f})" if intensity else name
 
 
-noise_app = group(opens=True)
+noise_app = command.group(opens=True)
 
 
 @noise_app.callback(invoke_without_command=True)
-@shows
+@command.shows
 def list_(opened: Opened) -> None:
     """Look at stray thoughts, and let some come.
 
@@ -189,8 +188,8 @@ def list_(opened: Opened) -> None:
 
 
 @noise_app.command("tick")
-@runs_job
-def think(opened: Opened, flags: JobFlags) -> None:
+@command.runs_job
+def think(opened: Opened, flags: command.JobFlags) -> None:
     """Let one to three stray thoughts come, if the last are long enough ago."""
     from bumble.cli import run_job
     from bumble.jobs import musings
@@ -198,7 +197,7 @@ def think(opened: Opened, flags: JobFlags) -> None:
     run_job.perform(opened, flags, "noise tick", musings.check_thoughts, musings.run)
 
 
-anchor_app = group()
+anchor_app = command.group()
 LabelArgument = Annotated[
     str, typer.Argument(metavar="LABEL", help="What the anchor is called, or its file's name.")
 ]
@@ -246,7 +245,7 @@ ANCHORS = Shelf(
 
 
 @anchor_app.command()
-@writes
+@command.writes
 def add(
     opened: Opened,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="What it is to be called.")],
@@ -257,7 +256,7 @@ def add(
     strength: Annotated[
         float, typer.Option(min=0, max=1, help="How much it counts, from 0 to 1.")
     ] = 1.0,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Keep how the body is now under a name.
 
@@ -302,8 +301,8 @@ ANCHORS.offers(
 
 
 @anchor_app.command()
-@writes
-def recall(opened: Opened, label: LabelArgument, *, dry_run: DryRunOption = False) -> None:
+@command.writes
+def recall(opened: Opened, label: LabelArgument, *, dry_run: command.DryRunOption = False) -> None:
     """Draw the body towards an anchor: level ← .7·level + .3·anchor."""
     anchor, at = ANCHORS.find(opened, label), opened.now
     now, _ = look(opened)

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import command, listing, output, people, writing
-from bumble.cli.opening import Opened
+from bumble.cli import command, listing, opening, output, people, writing
 from bumble.entity import commits
 from bumble.entity.changes import Version, wholes
 from bumble.errors import RecordMissingError, RefusedError, UsageError
@@ -28,7 +27,7 @@ from bumble.runtime import audiences
 from bumble.text import words
 
 
-def look(opened: Opened) -> commits.Waiting:
+def look(opened: opening.Opened) -> commits.Waiting:
     """See to it that there is a history, and that it holds what was written last.
 
     Returns:
@@ -45,7 +44,7 @@ def look(opened: Opened) -> commits.Waiting:
     )
 
 
-def seen(opened: Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.Commit]:
+def seen(opened: opening.Opened, found: Sequence[commit_log.Commit]) -> list[commit_log.Commit]:
     """Return commits as whoever looks may see them: of some only what made them, and when."""
     reader = listing.reader(opened)
     if not reader.id:
@@ -86,7 +85,7 @@ def commit_data(commit: commit_log.Commit, undone: Collection[str] = ()) -> dict
 
 
 def commit_line(
-    opened: Opened, commit: commit_log.Commit, undone: Collection[str] = ()
+    opened: opening.Opened, commit: commit_log.Commit, undone: Collection[str] = ()
 ) -> list[str]:
     """Return a commit as the cells of a line."""
     told = sentence(commit.title, [file.path for file in commit.touched], commit.trailer("Model"))
@@ -100,7 +99,7 @@ def sentence(title: str, paths: Sequence[str], model: str) -> str:
     return f"{output.shorten(title, 70)} ({more})" if more else output.shorten(title, 70)
 
 
-def pathspecs(opened: Opened, what: str) -> tuple[list[str], bool]:
+def pathspecs(opened: opening.Opened, what: str) -> tuple[list[str], bool]:
     """Return the pathspecs that a word of the user's stands for, and whether it is there.
 
     It may be a file, a person or an id, of which it is not known whether there is such a record.
@@ -165,7 +164,7 @@ PASSED_SHOWN = 5
 
 @command.shows
 def log(
-    opened: Opened,
+    opened: opening.Opened,
     what: Annotated[
         str | None,
         typer.Argument(metavar="[WHAT]", help="Only what touched this file, id or person."),
@@ -193,7 +192,7 @@ def log(
 
 @command.shows
 def diff(
-    opened: Opened,
+    opened: opening.Opened,
     what: Annotated[
         str | None,
         typer.Argument(
@@ -218,7 +217,7 @@ def diff(
         output.say("Nothing has changed since the last commit; `bumble diff last` shows that one.")
 
 
-def _meant(opened: Opened, what: str) -> commit_log.Commit:
+def _meant(opened: opening.Opened, what: str) -> commit_log.Commit:
     """Return the commit that a word of the user's stands for.
 
     Raises:
@@ -236,7 +235,7 @@ def _meant(opened: Opened, what: str) -> commit_log.Commit:
 
 @command.writes
 def undo(
-    opened: Opened,
+    opened: opening.Opened,
     what: Annotated[
         str | None,
         typer.Argument(metavar="[ID]", help="A commit, as `bumble log` shows it, or a record."),
@@ -316,7 +315,7 @@ NAMED_BY_WORDS = ("knowledge", *audiences.NAMED_BY_WORDS)  # what their ids are 
 
 @command.shows
 def why(
-    opened: Opened,
+    opened: opening.Opened,
     what: Annotated[
         list[str],
         typer.Argument(
@@ -387,7 +386,7 @@ def _explained(
 
 
 def _tree(
-    opened: Opened,
+    opened: opening.Opened,
     viewer: listing.Viewer,
     node: explaining.SourceNode,
     first: str = "",
@@ -404,7 +403,7 @@ def _tree(
         yield from _tree(opened, viewer, below, head, inner)
 
 
-def _head(opened: Opened, node: explaining.SourceNode) -> str:
+def _head(opened: opening.Opened, node: explaining.SourceNode) -> str:
     item = node.item
     if not node.resolved:
         return f"{item.id}: {GONE}"
@@ -414,7 +413,7 @@ def _head(opened: Opened, node: explaining.SourceNode) -> str:
 
 
 def _body(
-    opened: Opened, viewer: listing.Viewer, node: explaining.SourceNode, *, whole: bool
+    opened: opening.Opened, viewer: listing.Viewer, node: explaining.SourceNode, *, whole: bool
 ) -> Iterator[str]:
     """Tell what stands in a record, and who or what wrote it."""
     item = node.item
@@ -435,7 +434,7 @@ def _body(
     yield from (f"  {line}" for line in _edits(opened, node))
 
 
-def _edits(opened: Opened, node: explaining.SourceNode) -> Iterator[str]:
+def _edits(opened: opening.Opened, node: explaining.SourceNode) -> Iterator[str]:
     for verb, edit in (("committed", node.written), ("last changed", node.changed)):
         if edit:
             when = listing.when(edit.at, opened)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict, replace
 
-from bumble.cli import index_place, listing, output, shelf, writing
-from bumble.cli.command import DryRunOption, YesOption, edits, group, looks_back, writes
-from bumble.cli.opening import Opened
+from bumble.cli import command, index_place, listing, opening, output, shelf, writing
 from bumble.entity import changes, companions
 from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError
 from bumble.files import disk, git
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from bumble.runtime.people import Person
 
 
-def speaking(opened: Opened, name: str | None) -> Person:
+def speaking(opened: opening.Opened, name: str | None) -> Person:
     """Return who is called so: somebody known, somebody new, the owner where None is.
 
     Raises:
@@ -50,7 +48,7 @@ NameArgument = Annotated[
 
 
 def _match(
-    opened: Opened, people: Sequence[relationships.Relationship], name: str
+    opened: opening.Opened, people: Sequence[relationships.Relationship], name: str
 ) -> relationships.Relationship | None:
     """Return somebody by any name they go by; the owner by what they are called now, too."""
     is_owner = disk.same_name(name) == disk.same_name(opened.identity.owner.name)
@@ -58,7 +56,7 @@ def _match(
     return found or (relationships.match(people, opened.owner_id) if is_owner else None)
 
 
-def _standing(opened: Opened, person: relationships.Relationship) -> list[str]:
+def _standing(opened: opening.Opened, person: relationships.Relationship) -> list[str]:
     if not person.is_acquainted:
         return ["heard of", "", ""]
     talks = words.counted(person.interaction_count, "exchange")
@@ -95,7 +93,7 @@ PEOPLE = shelf.Shelf(
 everybody, find = PEOPLE.listed, PEOPLE.find
 
 
-def names(opened: Opened) -> dict[str, str]:
+def names(opened: opening.Opened) -> dict[str, str]:
     """Return what to call people, by id; the owner and everybody the entity knows."""
     owner = opened.identity.owner.name
     owner_names = {relationships.person_id(owner): owner} if owner else {}
@@ -108,7 +106,7 @@ OfSessionOption = Annotated[
 ]
 
 
-def talks(opened: Opened) -> listing.Listing[session_files.SessionInfo]:
+def talks(opened: opening.Opened) -> listing.Listing[session_files.SessionInfo]:
     """Read the heads of the conversations, the one that went on last at the end."""
     paths = session_files.paths(opened.entity.sessions)
     infos = listing.readable(opened, paths, session_files.read_info)
@@ -116,7 +114,7 @@ def talks(opened: Opened) -> listing.Listing[session_files.SessionInfo]:
     return listing.Listing(tuple(in_order), infos.broken)
 
 
-def find_session(opened: Opened, session_id: str) -> session_files.SessionInfo:
+def find_session(opened: opening.Opened, session_id: str) -> session_files.SessionInfo:
     """Find a conversation by its id, by an end that no other id has, or as `last`.
 
     Raises:
@@ -136,7 +134,7 @@ QueryArgument = Annotated[
 ]
 
 
-def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
+def memory_of(opened: opening.Opened, embedder: Embedder | None) -> Memory:
     """Return what an entity remembers, by its index, which is brought up to date."""
     from bumble.index.memory import Memory
 
@@ -151,7 +149,7 @@ def memory_of(opened: Opened, embedder: Embedder | None) -> Memory:
 
 
 def search_of(
-    opened: Opened,
+    opened: opening.Opened,
     speaker: str | None,
     person: str | None,
     session: str | None,
@@ -175,19 +173,19 @@ def search_of(
     )
 
 
-app = group()
+app = command.group()
 PEOPLE.offers(
     app,
-    looks_back,
+    command.looks_back,
     list="List the people it knows.",
     edit="Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores.",
 )
 
 
 @app.command()
-@looks_back
+@command.looks_back
 def show(
-    opened: Opened,
+    opened: opening.Opened,
     name: Annotated[
         str | None,
         typer.Argument(metavar="[NAME]", help="A name the person goes by. Default: the owner's."),
@@ -234,9 +232,9 @@ def show(
 
 
 @app.command()
-@writes
+@command.writes
 def add(
-    opened: Opened,
+    opened: opening.Opened,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the person is called.")],
     text: writing.TextArgument = None,
     *,
@@ -245,8 +243,8 @@ def add(
         typer.Option(metavar="NAME", help="Another name the person goes by; may be repeated."),
     ] = None,
     editor: writing.EditorOption = False,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    dry_run: command.DryRunOption = False,
+    yes: command.YesOption = False,
 ) -> None:
     """Introduce somebody; TEXT is the portrait the entity begins with."""
     names = [writing.one_line(label, "name") for label in (name, *(also or ()))]
@@ -284,13 +282,13 @@ def add(
 
 
 @app.command()
-@edits
+@command.edits
 def forget(
-    opened: Opened,
+    opened: opening.Opened,
     name: NameArgument,
     *,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    dry_run: command.DryRunOption = False,
+    yes: command.YesOption = False,
 ) -> None:
     """Forget a person: what they said, their portrait, and what rests on it alone.
 
@@ -350,7 +348,7 @@ def forget(
         output.say(f"undecided: {entry.path}: {entry.reason}.")
 
 
-def _shown(opened: Opened, path: str) -> str:
+def _shown(opened: opening.Opened, path: str) -> str:
     """Return what to call a file: its name may tell what is kept from whoever looks."""
     held = changes.Version(path, None, companions.read(opened.root, path))
     return audiences.named(path, audiences.hides(listing.reader(opened), [held]))

@@ -122,8 +122,7 @@ def user_folder(kind: str) -> Path:
 
     dirs = PlatformDirs("bumble", appauthor=False)
     try:
-        places = {"config": dirs.user_config_dir, "cache": dirs.user_cache_dir}
-        return Path(places.get(kind, dirs.user_state_dir))
+        return Path(getattr(dirs, f"user_{kind}_dir"))
     except RuntimeError:  # the system knows of no home: nothing is there, and nothing is written
         return Path("/nonexistent/bumble") / kind
 

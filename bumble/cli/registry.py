@@ -33,12 +33,10 @@ AFTER: tuple[Pass, ...] = (
 BESIDE = ("chat", "compact", "narrate", "soma", "catalysts", "noise")
 
 
-def everything() -> tuple[Pass, ...]:
-    """Return the passes of a tick, in order."""
-    return (*BEFORE, *AFTER_TURN, *AFTER)
+EVERYTHING = (*BEFORE, *AFTER_TURN, *AFTER)  # the passes of a tick, in order
 
 
 def cycles() -> tuple[str, ...]:
     """Return what makes commits by itself, as they are called."""
-    passes = [one.name if one.written_as is None else one.written_as for one in everything()]
+    passes = [one.name if one.written_as is None else one.written_as for one in EVERYTHING]
     return (*filter(None, passes), *OF_STRETCH, *BESIDE)

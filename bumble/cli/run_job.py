@@ -101,10 +101,13 @@ def told_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what is told of a job that was done, as data and as lines."""
     outcome = seen(opened, outcome)
-    late = {"late": list(outcome.late)} if outcome.late else {}
-    held = {"review": True} if outcome.held else {}
-    lines = [*outcome.told, *(writing.described(outcome.written) if dry_run else ())]
-    return {**outcome.report, **late, **held, "changes": outcome.written}, lines
+    data = {
+        **outcome.report,
+        **({"late": list(outcome.late)} if outcome.late else {}),
+        **({"review": True} if outcome.held else {}),
+        "changes": outcome.written,
+    }
+    return data, [*outcome.told, *(writing.described(outcome.written) if dry_run else ())]
 
 
 def settle(

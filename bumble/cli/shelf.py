@@ -21,9 +21,8 @@ from bumble.files import disk
 from bumble.records import fields
 from bumble.records.kind import R, Record, RecordKind
 
-Rows = Iterable[tuple[str, str]]
 # A record by itself: its text, what else is known of it, and what follows behind that.
-Face = tuple[Iterable[str], Rows, Iterable[str]]
+Face = tuple[Iterable[str], Iterable[tuple[str, str]], Iterable[str]]
 
 
 class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):

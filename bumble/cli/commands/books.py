@@ -11,24 +11,14 @@ import typer
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.cli import listing, output, people, writing
-from bumble.cli.command import (
-    DryRunOption,
-    TagOption,
-    YesOption,
-    edits,
-    group,
-    looks_back,
-    shows,
-    writes,
-)
+from bumble.cli import command, listing, output, people, writing
 from bumble.cli.opening import Opened
 from bumble.entity import companions
 from bumble.errors import FileChangedError, SectionLockedError, UsageError
 from bumble.records import base, journal, knowledge
 from bumble.text import stop_words, yaml_edit
 
-app = group()
+app = command.group()
 TitleArgument = Annotated[
     str, typer.Argument(metavar="TITLE", help="The heading of the section, in any case.")
 ]
@@ -55,7 +45,7 @@ def _data(section: knowledge.KnowledgeSection) -> dict[str, Any]:
 
 
 @app.command("list")
-@looks_back
+@command.looks_back
 def list_(opened: Opened) -> None:
     """List the sections."""
 
@@ -74,7 +64,7 @@ def list_(opened: Opened) -> None:
 
 
 @app.command()
-@looks_back
+@command.looks_back
 def show(
     opened: Opened,
     title: Annotated[
@@ -94,7 +84,7 @@ def show(
 
 
 @app.command("set")
-@edits
+@command.edits
 def set_(
     opened: Opened,
     title: TitleArgument,
@@ -105,7 +95,7 @@ def set_(
         bool, typer.Option("--locked", help="Make a section that the entity may not change.")
     ] = False,
     force_locked: ForceOption = False,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Write a section, or correct the one of this title.
 
@@ -145,14 +135,14 @@ def set_(
 
 
 @app.command()
-@edits
+@command.edits
 def remove(
     opened: Opened,
     title: TitleArgument,
     *,
-    yes: YesOption = False,
+    yes: command.YesOption = False,
     force_locked: ForceOption = False,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Take a section out."""
     book = _read(opened)
@@ -181,7 +171,7 @@ def remove(
 
 
 @app.command()
-@edits
+@command.edits
 def edit(
     opened: Opened,
     title: Annotated[
@@ -190,7 +180,7 @@ def edit(
     *,
     source: writing.FromOption = None,
     force_locked: ForceOption = False,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Edit a section, or the whole file, in $VISUAL or $EDITOR."""
     if title is not None:
@@ -298,18 +288,18 @@ def _keeps_locked(before: str, after: str) -> None:
             raise SectionLockedError(Path(knowledge.PATH), section.title, section.line)
 
 
-journal_app = group()
+journal_app = command.group()
 NO_ENTRIES = 'No entries. Write one with `bumble journal add "..."`.'
 TAG = patterns.compile(r"[^\s#]+")
 
 
 @journal_app.command("list")
-@shows
+@command.shows
 def list_entries(
     opened: Opened,
     *,
     since: listing.SinceOption = None,
-    tag: TagOption = None,
+    tag: command.TagOption = None,
     limit: listing.LimitOption = 20,
 ) -> None:
     """List entries, a line each, the newest last."""
@@ -318,12 +308,12 @@ def list_entries(
 
 
 @journal_app.command("show")
-@shows
+@command.shows
 def show_entries(
     opened: Opened,
     *,
     since: listing.SinceOption = None,
-    tag: TagOption = None,
+    tag: command.TagOption = None,
     limit: listing.LimitOption = 10,
 ) -> None:
     """Show entries, the newest last."""
@@ -333,13 +323,13 @@ def show_entries(
 
 
 @journal_app.command()
-@shows
+@command.shows
 def search(
     opened: Opened,
     query: Annotated[list[str], typer.Argument(metavar="WORDS", help="Words an entry must have.")],
     *,
     since: listing.SinceOption = None,
-    tag: TagOption = None,
+    tag: command.TagOption = None,
     limit: listing.LimitOption = 20,
 ) -> None:
     """Find the entries that have all of some words, or words that begin so; the newest last."""
@@ -358,14 +348,14 @@ def search(
 
 
 @journal_app.command()
-@writes
+@command.writes
 def add(
     opened: Opened,
     text: writing.TextArgument = None,
     *,
-    tag: TagOption = None,
+    tag: command.TagOption = None,
     editor: writing.EditorOption = False,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Write an entry at the end of the diary."""
     tags = tuple(_tag(text) for text in tag or ())
@@ -384,12 +374,12 @@ def add(
 
 
 @journal_app.command("edit")
-@writes
+@command.writes
 def edit_journal(
     opened: Opened,
     *,
     source: writing.FromOption = None,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Edit the diary's file in $VISUAL or $EDITOR: nothing but you ever changes an entry."""
     writing.edit(

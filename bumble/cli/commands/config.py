@@ -12,10 +12,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from bumble.cli import opening, output, setting_files, writing
+from bumble.cli import opening, output, process, setting_files, writing
 from bumble.cli.command import DryRunOption, EntityOption, LockTimeoutOption, group, plain
 from bumble.cli.models import chat_model, weights
-from bumble.cli.process import Shell
 from bumble.entity import folder_trust, layers, settings
 from bumble.entity.config import OWNERS, Identity
 from bumble.entity.folder import ENTITY_FILE
@@ -42,7 +41,7 @@ Row = tuple[str, Any, str]  # dotted key, value, origin
 @app.command()
 @plain
 def show(
-    shell: Shell,
+    shell: process.Shell,
     key: Annotated[
         str | None,
         typer.Argument(metavar="[KEY]", help="A setting or a section. Default: all."),
@@ -74,7 +73,7 @@ def _data(row: Row) -> dict[str, Any]:
 @app.command()
 @plain
 def get(
-    shell: Shell,
+    shell: process.Shell,
     key: KeyArgument,
     *,
     entity: EntityOption = None,
@@ -122,7 +121,7 @@ def _identity_rows(loaded: settings.Settings, key: str) -> Iterator[Row]:
 @app.command("set", context_settings={"ignore_unknown_options": True})  # a value may be -1
 @plain
 def set_(
-    shell: Shell,
+    shell: process.Shell,
     key: KeyArgument,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Text as it is; all else as YAML.")],
     *,
@@ -165,7 +164,7 @@ def set_(
     _report(shell, "config set", place, key, before, after, folder=entity, dry_run=dry_run)
 
 
-def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> None:
+def _check_model(shell: process.Shell, entity: Path | None, key: str, *, user: bool) -> None:
     """Say what is wrong with the model that is set now, as far as that can be told."""
     try:
         opened = opening.without_entity(shell) if user else opening.configured(shell, entity)
@@ -193,7 +192,7 @@ def _check_model(shell: Shell, entity: Path | None, key: str, *, user: bool) -> 
 @app.command()
 @plain
 def unset(
-    shell: Shell,
+    shell: process.Shell,
     key: KeyArgument,
     *,
     user: UserOption = False,
@@ -215,7 +214,7 @@ def unset(
 
 
 def _place(
-    shell: Shell, folder: Path | None, key: str, *, user: bool
+    shell: process.Shell, folder: Path | None, key: str, *, user: bool
 ) -> setting_files.SettingsFile:
     """Return the file that is meant."""
     if user and key.split(".")[0] in schema.fields(Identity):
@@ -230,7 +229,7 @@ def _place(
 
 
 def _report(
-    shell: Shell,
+    shell: process.Shell,
     command: str,
     place: setting_files.SettingsFile,
     key: str,
@@ -262,7 +261,7 @@ def _report(
 
 
 def _in_force(
-    shell: Shell, place: setting_files.SettingsFile, folder: Path | None
+    shell: process.Shell, place: setting_files.SettingsFile, folder: Path | None
 ) -> settings.Settings:
     """Read the settings as they count now: an entity's go before the user's own, where one is."""
     if place.root is None:
@@ -275,7 +274,7 @@ def _in_force(
 @app.command("trust")
 @plain
 def trust_(
-    shell: Shell,
+    shell: process.Shell,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The entity folder.")],
     *,
     dry_run: DryRunOption = False,

@@ -9,17 +9,7 @@ from typing import Annotated
 import typer
 
 from bumble.body.significance import decayed
-from bumble.cli import listing, output, people, shelf, writing
-from bumble.cli.command import (
-    DryRunOption,
-    IdArgument,
-    PeopleOption,
-    TagOption,
-    group,
-    looks_back,
-    writes,
-)
-from bumble.cli.opening import Opened
+from bumble.cli import command, listing, opening, output, people, shelf, writing
 from bumble.entity.changes import Change
 from bumble.errors import UsageError
 from bumble.files import disk
@@ -33,25 +23,25 @@ from bumble.recall.belief_strength import (
 from bumble.records import base, beliefs, episodes
 from bumble.text import words as tag_words
 
-app = group()
+app = command.group()
 TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
 EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
-def _left(opened: Opened, episode: episodes.Episode) -> float:
+def _left(opened: opening.Opened, episode: episodes.Episode) -> float:
     """Return how much an episode matters now."""
     age = opened.shell.now() - episode.at
     return decayed(episode.significance, age.total_seconds(), opened.config.memory)
 
 
-def _cells(opened: Opened, episode: episodes.Episode) -> list[str]:
+def _cells(opened: opening.Opened, episode: episodes.Episode) -> list[str]:
     marks = [episode.summary_source, "dormant" if episode.dormant else ""]
     told = output.shorten(output.plain(episode.telling.narrative))
     summary = told + "".join(f" ({mark})" for mark in marks if mark)
     return [listing.when(episode.at, opened), f"{_left(opened, episode):.2f}", summary]
 
 
-def _face(opened: Opened, episode: episodes.Episode) -> shelf.Face:
+def _face(opened: opening.Opened, episode: episodes.Episode) -> shelf.Face:
     names = people.names(opened)
     felt = (
         f"{imprint.emotion} {imprint.intensity:.2f}"
@@ -93,14 +83,14 @@ EPISODES = shelf.Shelf(
 
 
 @app.command("list")
-@looks_back
+@command.looks_back
 def list_(
-    opened: Opened,
+    opened: opening.Opened,
     *,
     person: Annotated[
         str | None, typer.Option(metavar="NAME", help="Those this person took part in.")
     ] = None,
-    tag: TagOption = None,
+    tag: command.TagOption = None,
     session: people.OfSessionOption = None,
     since: listing.SinceOption = None,
     limit: listing.LimitOption = 20,
@@ -123,7 +113,7 @@ def list_(
 
 EPISODES.offers(
     app,
-    looks_back,
+    command.looks_back,
     show="Show an episode: what happened, why it mattered, and what is left of that.",
     edit="Edit an episode's file in $VISUAL or $EDITOR.",
     remove="Remove an episode's file; the conversation it came from stays.",
@@ -131,9 +121,9 @@ EPISODES.offers(
 
 
 @app.command()
-@writes
+@command.writes
 def add(
-    opened: Opened,
+    opened: opening.Opened,
     text: writing.TextArgument = None,
     *,
     editor: writing.EditorOption = False,
@@ -146,9 +136,9 @@ def add(
     significance: Annotated[
         float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
     ] = TOLD_SIGNIFICANCE,
-    person: PeopleOption = None,
-    tag: TagOption = None,
-    dry_run: DryRunOption = False,
+    person: command.PeopleOption = None,
+    tag: command.TagOption = None,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Give the entity something to remember."""
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
@@ -164,24 +154,24 @@ def add(
         )
 
 
-belief_app = group()
+belief_app = command.group()
 TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
 BY = ("user", "extracted", "dream")
 TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
 TOLD_CATEGORY = "world_fact"
 
 
-def _strength(opened: Opened, belief: beliefs.Belief) -> float:
+def _strength(opened: opening.Opened, belief: beliefs.Belief) -> float:
     return strength(belief, opened.shell.now())
 
 
-def _belief_cells(opened: Opened, belief: beliefs.Belief) -> list[str]:
+def _belief_cells(opened: opening.Opened, belief: beliefs.Belief) -> list[str]:
     category = f"{belief.category}{' (archived)' if belief.archived else ''}"
     day, claim = listing.when(belief.formed, opened), output.shorten(belief.text)
     return [day, f"{_strength(opened, belief):.2f}", category, claim]
 
 
-def _belief_face(opened: Opened, belief: beliefs.Belief) -> shelf.Face:
+def _belief_face(opened: opening.Opened, belief: beliefs.Belief) -> shelf.Face:
     rows = [
         ("id", belief.id),
         ("category", belief.category),
@@ -196,7 +186,7 @@ def _belief_face(opened: Opened, belief: beliefs.Belief) -> shelf.Face:
     return [belief.text], rows, ()
 
 
-def _unlinked(opened: Opened, belief: beliefs.Belief) -> list[Change | None]:
+def _unlinked(opened: opening.Opened, belief: beliefs.Belief) -> list[Change | None]:
     """Plan to take the links to a belief that goes out of the others."""
     linked = BELIEFS.listed(opened, lambda other: belief.id in other.contradicts).records
     return [beliefs.plan_unlinked(other, belief.id) for other in linked]
@@ -222,9 +212,9 @@ BELIEFS = shelf.Shelf(
 
 
 @belief_app.command("list")
-@looks_back
+@command.looks_back
 def list_beliefs(
-    opened: Opened,
+    opened: opening.Opened,
     *,
     category: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
@@ -250,7 +240,7 @@ def list_beliefs(
 
 BELIEFS.offers(
     belief_app,
-    looks_back,
+    command.looks_back,
     show="Show a belief, how sure it is of it now, and what it rests on.",
     edit="Edit a belief's file in $VISUAL or $EDITOR.",
     remove="Remove a belief's file, and the links that others have to it.",
@@ -258,9 +248,9 @@ BELIEFS.offers(
 
 
 @belief_app.command("add")
-@writes
+@command.writes
 def add_belief(
-    opened: Opened,
+    opened: opening.Opened,
     text: writing.TextArgument = None,
     *,
     editor: writing.EditorOption = False,
@@ -277,7 +267,7 @@ def add_belief(
         list[str] | None,
         typer.Option(metavar="ID", help="A message or episode it rests on; may be repeated."),
     ] = None,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Tell the entity something it should hold to be true.
 
@@ -306,15 +296,15 @@ def add_belief(
 
 
 @belief_app.command()
-@writes
+@command.writes
 def confirm(
-    opened: Opened,
-    belief_id: IdArgument,
+    opened: opening.Opened,
+    belief_id: command.IdArgument,
     *,
     by: Annotated[
         str, typer.Option(metavar="WHO", help=f"What the confirmation counts: {', '.join(BY)}.")
     ] = "user",
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Make the entity surer of a belief; one that was put away comes back."""
     listing.choice("confirmation", by, BY)
@@ -326,16 +316,16 @@ def confirm(
 
 
 @belief_app.command()
-@writes
+@command.writes
 def contradict(
-    opened: Opened,
-    belief_id: IdArgument,
+    opened: opening.Opened,
+    belief_id: command.IdArgument,
     *,
     other: Annotated[
         str | None,
         typer.Option("--with", metavar="ID", help="The belief that speaks against it."),
     ] = None,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Make the entity less sure of a belief, and link it to the one that speaks against it."""
     belief = BELIEFS.find(opened, belief_id)
@@ -352,7 +342,7 @@ def contradict(
 
 
 def _commit_strength(
-    opened: Opened,
+    opened: opening.Opened,
     verb: str,
     belief: beliefs.Belief,
     planned: Sequence[Change | None],
@@ -374,7 +364,7 @@ def _commit_strength(
     )
 
 
-def _same(opened: Opened, claim: str, category: str) -> beliefs.Belief | None:
+def _same(opened: opening.Opened, claim: str, category: str) -> beliefs.Belief | None:
     listed = BELIEFS.listed(opened, lambda belief: belief.category == category)
     wanted = disk.same_name(claim)
     return next((one for one in listed.records if disk.same_name(one.text) == wanted), None)

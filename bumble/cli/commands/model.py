@@ -11,8 +11,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.cli import listing, opening, output, writing
-from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain
+from bumble.cli import command, listing, opening, output, writing
 from bumble.cli.models import abilities, model_view, weights
 from bumble.cli.process import Shell
 from bumble.errors import (
@@ -30,7 +29,7 @@ from bumble.models.weights.catalog import (
 )
 from bumble.text import yaml_edit
 
-app = group()
+app = command.group()
 
 
 ShownArgument = Annotated[
@@ -61,7 +60,7 @@ class ModelState(Struct, frozen=True):
 
 
 @app.command("list")
-@plain
+@command.plain
 def list_(shell: Shell) -> None:
     """List the models bumble knows, and which are here."""
     catalog, memory = weights.catalog_of(shell), weights.memory_mb()
@@ -129,12 +128,12 @@ def _sizes(shell: Shell) -> Counter[str]:
 
 
 @app.command()
-@plain
+@command.plain
 def show(
     shell: Shell,
     name: ShownArgument = None,
     *,
-    entity: EntityOption = None,
+    entity: command.EntityOption = None,
 ) -> None:
     """Show all that is known of a model: where it runs, its window, what it is trusted with."""
     opened = opening.configured(shell, entity, llm__model=name)
@@ -208,7 +207,7 @@ def _source(source: FileSource) -> str:
 
 
 @app.command()
-@plain
+@command.plain
 def probe(
     shell: Shell,
     name: ShownArgument = None,
@@ -225,8 +224,8 @@ def probe(
     again: Annotated[
         bool, typer.Option("--again", help="Measure anew what was measured already.")
     ] = False,
-    entity: EntityOption = None,
-    yes: YesOption = False,
+    entity: command.EntityOption = None,
+    yes: command.YesOption = False,
 ) -> None:
     """Measure what a model can be trusted with: to write, to choose, or nothing.
 
@@ -237,7 +236,7 @@ def probe(
 
 
 @app.command()
-@plain
+@command.plain
 def pull(
     shell: Shell,
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="The models.")] = None,
@@ -248,8 +247,8 @@ def pull(
             "--from", metavar="PATH", help="Take the files from here, and nothing from the network."
         ),
     ] = None,
-    yes: YesOption = False,
-    dry_run: DryRunOption = False,
+    yes: command.YesOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Fetch the weights of models, and check them.
 
@@ -350,7 +349,7 @@ def _only_from_here(entry: CatalogEntry) -> CatalogEntry:
 
 
 @app.command()
-@plain
+@command.plain
 def remove(
     shell: Shell,
     names: Annotated[
@@ -358,8 +357,8 @@ def remove(
         typer.Argument(metavar="NAME", help="The models, or other folders."),
     ] = None,
     *,
-    yes: YesOption = False,
-    dry_run: DryRunOption = False,
+    yes: command.YesOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Delete the weights of models from this machine."""
     catalog_names = [entry.name for entry in weights.catalog_of(shell)]

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bumble.cli import history, listing, opening, output, run_job, writing
-from bumble.cli.command import DryRunOption, JobFlags, group, reads, runs_job, writes
+from bumble.cli import command, history, listing, opening, output, run_job, writing
 from bumble.entity import changes, review_branch
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
@@ -19,7 +18,7 @@ from bumble.records import base, fields, proposals, provenance
 from bumble.runtime import review_queue as held
 from bumble.runtime import rules
 
-app = group(opens=True)
+app = command.group(opens=True)
 NamesArgument = Annotated[
     list[str] | None,
     typer.Argument(
@@ -32,7 +31,7 @@ NONE = "Nothing waits for review."
 
 
 @app.callback(invoke_without_command=True)
-@reads
+@command.reads
 def review(opened: opening.Opened) -> None:
     """See what cycles propose, and accept or reject it.
 
@@ -57,11 +56,11 @@ def _list(opened: opening.Opened) -> None:
     listing.show_list(opened, "review list", everything, partial(_data, opened), line, NONE)
 
 
-app.command("list")(reads(_list))
+app.command("list")(command.reads(_list))
 
 
 @app.command()
-@reads
+@command.reads
 def show(
     opened: opening.Opened,
     names: NamesArgument = None,
@@ -90,13 +89,13 @@ def _whole(opened: opening.Opened, proposal: reviewing.HeldProposal) -> list[str
 
 
 @app.command()
-@writes
+@command.writes
 def accept(
     opened: opening.Opened,
     names: NamesArgument = None,
     *,
     every: AllOption = False,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Write proposals into the folder, as commits of their own.
 
@@ -107,13 +106,13 @@ def accept(
 
 
 @app.command()
-@writes
+@command.writes
 def reject(
     opened: opening.Opened,
     names: NamesArgument = None,
     *,
     every: AllOption = False,
-    dry_run: DryRunOption = False,
+    dry_run: command.DryRunOption = False,
 ) -> None:
     """Drop proposals: nothing of them is written, and they are not made again."""
     _decide(opened, "reject", names, every=every, dry_run=dry_run)
@@ -202,10 +201,10 @@ def _data(opened: opening.Opened, proposal: reviewing.HeldProposal) -> dict[str,
     }
 
 
-@runs_job
+@command.runs_job
 def evolve(
     opened: opening.Opened,
-    flags: JobFlags,
+    flags: command.JobFlags,
     *,
     show: Annotated[bool, typer.Option("--show", help="Show the proposals, as diffs.")] = False,
     apply: Annotated[

@@ -11,8 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble.chat import deep_recall as deep
-from bumble.cli import listing, output, people, run_job, writing
-from bumble.cli.command import AsOption, DryRunOption, LimitOption, YesOption, reads, writes
+from bumble.cli import command, listing, output, people, run_job, writing
 from bumble.cli.models import weights
 from bumble.cli.opening import Opened
 from bumble.index.search import Hit
@@ -26,7 +25,7 @@ CATALYSTS = 3  # shown of a topic in a list
 RELATED_HITS = 100  # records by which topics are related to a query
 
 
-@reads
+@command.reads
 def petri(
     opened: Opened,
     topic: Annotated[
@@ -36,8 +35,8 @@ def petri(
     query: Annotated[
         str | None, typer.Option("--query", metavar="QUERY", help="Order them by relation to this.")
     ] = None,
-    speaker: AsOption = None,
-    limit: LimitOption = 20,
+    speaker: command.AsOption = None,
+    limit: command.LimitOption = 20,
 ) -> None:
     """List what the memories are about; with TOPIC its parts, mentions and questions.
 
@@ -140,7 +139,7 @@ def _data(
     }
 
 
-@reads
+@command.reads
 def catalyze(
     opened: Opened,
     query: people.QueryArgument,
@@ -153,8 +152,8 @@ def catalyze(
             "reference: knowledge first.",
         ),
     ] = "explore",
-    speaker: AsOption = None,
-    limit: LimitOption = 10,
+    speaker: command.AsOption = None,
+    limit: command.LimitOption = 10,
 ) -> None:
     """Search memory in two stages: questions that topics raise, then the texts they point to.
 
@@ -220,7 +219,7 @@ def _catalyzed_lines(opened: Opened, catalyzed: two_stages.Catalyzed) -> Iterato
         yield from ("", catalyzed.guidance)
 
 
-@writes
+@command.writes
 def deep_recall(
     opened: Opened,
     query: people.QueryArgument,
@@ -233,12 +232,12 @@ def deep_recall(
         int | None,
         typer.Option(metavar="N", min=0, help="Calls of the model at most; 0: none."),
     ] = None,
-    speaker: AsOption = None,
+    speaker: command.AsOption = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show each step, and what it cost.")
     ] = False,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    dry_run: command.DryRunOption = False,
+    yes: command.YesOption = False,
 ) -> None:
     """Answer a question by several looks into memory, with what it rests on.
 

@@ -34,8 +34,7 @@ from bumble.models.tiers import (
 )
 from bumble.models.weights import choice
 from bumble.records.sessions import Session
-from bumble.runtime import locks, spoken
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
+from bumble.runtime import job, locks, spoken
 from bumble.runtime.runtime import Runtime
 from bumble.text import printable, schema
 
@@ -317,22 +316,22 @@ def measure(
     return probe.run(model, probe.left(language, result), result, keep)
 
 
-def as_pass(opened: Opened) -> Pass:
+def as_pass(opened: Opened) -> job.Pass:
     """Return the pass of a tick that probes the entity's model in the languages spoken to it."""
-    return Pass("probe", partial(_check, opened), partial(_run, opened))
+    return job.Pass("probe", partial(_check, opened), partial(_run, opened))
 
 
-def _check(opened: Opened, runtime: Runtime) -> Due[str]:
+def _check(opened: Opened, runtime: Runtime) -> job.Due[str]:
     """Find the languages to be probed, by their codes."""
     if not runtime.writes:  # a dry run: the answers would be lost
-        return Due((), ())
+        return job.Due((), ())
     try:
         chosen = chat_model.choose_model(opened)
         reason = _obstacle(opened, chosen)
     except UserError as error:
         reason = str(error).splitlines()[0]
     if reason:
-        return Due((_ready(reason),), ())
+        return job.Due((_ready(reason),), ())
     known, said = result_of(opened.shell, chosen), _wanted(opened).values()
     missing = [
         code
@@ -341,13 +340,13 @@ def _check(opened: Opened, runtime: Runtime) -> Due[str]:
         if unmeasured(known, [code]) and not all({code, ANY} & own.keys() for own in said)
     ]
     value = ", ".join(missing) or "none"
-    languages = Condition("languages", value, "one that is spoken, not probed", bool(missing))
-    return Due((_ready(""), languages), tuple(missing))
+    languages = job.Condition("languages", value, "one that is spoken, not probed", bool(missing))
+    return job.Due((_ready(""), languages), tuple(missing))
 
 
-def _ready(obstacle: str) -> Condition:
+def _ready(obstacle: str) -> job.Condition:
     value = obstacle or "it is on this machine"
-    return Condition("model", value, "one on this machine, without a key", not obstacle)
+    return job.Condition("model", value, "one on this machine, without a key", not obstacle)
 
 
 def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
@@ -361,7 +360,7 @@ def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
     return "" if is_free(opened, chosen) else "it may cost money: `bumble model probe` asks it"
 
 
-def _run(opened: Opened, runtime: Runtime, code: str) -> JobResult:
+def _run(opened: Opened, runtime: Runtime, code: str) -> job.JobResult:
     name, chosen = probe.name(code), chat_model.choose_model(opened)
 
     def note(_: tiers.LanguageResult) -> None:
@@ -372,10 +371,10 @@ def _run(opened: Opened, runtime: Runtime, code: str) -> JobResult:
         result = measure(opened, chosen, runtime.model, code, note)
     except StoppedError:
         return _result(f"{name}: somebody talks, the rest waits")
-    except NO_ANSWER as error:
+    except job.NO_ANSWER as error:
         return _result(f"{name} waits: {str(error).splitlines()[0]}")
     return _result(f"{name}: {summary(result)}")
 
 
-def _result(line: str) -> JobResult:
-    return JobResult(f"probe: {line}", lambda: (), (line,))
+def _result(line: str) -> job.JobResult:
+    return job.JobResult(f"probe: {line}", lambda: (), (line,))

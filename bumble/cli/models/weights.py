@@ -18,7 +18,6 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import EngineMissingError, UsageError, UserError, WeightsMissingError
 from bumble.llm import detect
 from bumble.models.weights import catalog, own_models, store
-from bumble.models.weights.catalog import Catalog, CatalogEntry
 from bumble.text import words
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ AUTO = "auto"  # what is left open by a setting
 READING = "multilingual-e5-small"  # reads messages, in any language
 
 
-def catalog_of(shell: Shell) -> Catalog:
+def catalog_of(shell: Shell) -> catalog.Catalog:
     """Read the catalog, the user's own entries first."""
     own = _own_catalog(shell)
     return catalog.load(own if own.exists() else None)
@@ -62,7 +61,7 @@ def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
     return replace(config, model=str(adopt(shell, config.model)[1]), base_url="")
 
 
-def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry, Path]:
+def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[catalog.CatalogEntry, Path]:
     """Make a model of a file on this machine; see `own_models.adopt`. Returns its path too."""
     path = Path(os.path.abspath(shell.path(Path(name))))  # noqa: PTH100  (links stay as they are)
     known = catalog_of(shell)
@@ -71,7 +70,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[CatalogEntry,
     return own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew), path
 
 
-def on_hub(shell: Shell, reference: str) -> CatalogEntry:
+def on_hub(shell: Shell, reference: str) -> catalog.CatalogEntry:
     """Return the entry of what `hf:OWNER/REPO[:FILE]` names, held to what it was at first.
 
     Raises:
@@ -87,13 +86,13 @@ def on_hub(shell: Shell, reference: str) -> CatalogEntry:
     )
 
 
-def fetch_own(shell: Shell, entry: CatalogEntry, *, yes: bool) -> store.Installed:
+def fetch_own(shell: Shell, entry: catalog.CatalogEntry, *, yes: bool) -> store.Installed:
     """Pull a model of the hub that the user named, and keep it in the user's own catalog.
 
     It is kept before it comes, so that a pull that broke off goes on with the same file.
     """
 
-    def keep(one: CatalogEntry) -> None:
+    def keep(one: catalog.CatalogEntry) -> None:
         if one not in catalog_of(shell):
             own_models.keep(_own_catalog(shell), one)
 
@@ -110,7 +109,7 @@ def memory_mb() -> int | None:
         return None
 
 
-def installed(shell: Shell, entries: Sequence[CatalogEntry]) -> list[CatalogEntry]:
+def installed(shell: Shell, entries: Sequence[catalog.CatalogEntry]) -> list[catalog.CatalogEntry]:
     """Return those of some models whose weights are here and whole."""
     present = []
     for entry in entries:
@@ -132,7 +131,7 @@ def require_engine() -> None:
         raise EngineMissingError(problem)
 
 
-def offer_of(shell: Shell, entries: Sequence[CatalogEntry]) -> Offer | None:
+def offer_of(shell: Shell, entries: Sequence[catalog.CatalogEntry]) -> Offer | None:
     """Return the first of some models that a source has; None if none has any."""
     from bumble.models.weights import pull
 
@@ -147,10 +146,10 @@ def told(offer: Offer) -> str:
 
 def fetch(
     shell: Shell,
-    entries: Sequence[CatalogEntry],
+    entries: Sequence[catalog.CatalogEntry],
     *,
     yes: bool,
-    agreed: Callable[[CatalogEntry], None] = lambda _: None,
+    agreed: Callable[[catalog.CatalogEntry], None] = lambda _: None,
 ) -> store.Installed:
     """Pull the first of some models that a source offers and gives, after asking.
 
@@ -188,7 +187,7 @@ def fetch(
     )
 
 
-def bring(shell: Shell, entry: CatalogEntry, own: Path | None = None) -> store.Installed:
+def bring(shell: Shell, entry: catalog.CatalogEntry, own: Path | None = None) -> store.Installed:
     """Pull a model without asking, and say how long it took.
 
     Args:
@@ -263,7 +262,7 @@ def embedder(
 
 
 def _opened(
-    shell: Shell, entry: CatalogEntry, warn: Callable[[str], None], width: int | None = None
+    shell: Shell, entry: catalog.CatalogEntry, warn: Callable[[str], None], width: int | None = None
 ) -> Embedder:
     from bumble.models.weights.embedders import open_embedder  # only now: it loads onnxruntime
 
@@ -312,7 +311,7 @@ def reader_here(opened: Opened) -> MessageReader | None:
     return reader.over(_opened(opened.shell, entry, lambda _: None)) if is_here else None
 
 
-def embedding_models(opened: Opened, *, reads: bool = False) -> list[CatalogEntry]:
+def embedding_models(opened: Opened, *, reads: bool = False) -> list[catalog.CatalogEntry]:
     """List the embedding models that the settings ask for, the one to prefer first.
 
     Where they leave it open, the one that has embedded what was said so far goes on, so that no
@@ -356,7 +355,7 @@ def embedded_by(opened: Opened) -> str:
     return ""
 
 
-def _is_multilingual(entry: CatalogEntry) -> bool:
+def _is_multilingual(entry: catalog.CatalogEntry) -> bool:
     return entry.embedding is not None and entry.embedding.multilingual
 
 
