@@ -216,9 +216,7 @@ def check_settings(
         read = None if findings else settings.load(entity_file, user_file, environ)
     except UserError as error:  # each may be right by itself, but not together
         return None, [*findings, Finding("settings-invalid", str(error).splitlines()[0])]
-    if read is None:
-        return None, findings
-    for warning in read.warnings:
+    for warning in read.warnings if read else ():
         sentence, line = _split_place(warning, entity_file)
         fix = f"bumble config trust {shlex.quote(str(entity_file.parent))}"
         findings.append(Finding("settings-ignored", sentence, entity_file.name, line, fix))

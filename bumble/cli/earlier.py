@@ -17,7 +17,7 @@ from functools import reduce
 from operator import getitem
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, destination
@@ -58,10 +58,8 @@ class Migration(Struct, frozen=True):
 
     version: int  # that it is of
     entity: str  # the text of its entity.yaml, as it is to be
-    lines: tuple[str, ...] = ()
-    change_set: changes.ChangeSet = field(
-        default_factory=lambda: changes.ChangeSet("migrate: nothing", ())
-    )
+    lines: tuple[str, ...]  # what changes, for people
+    change_set: changes.ChangeSet
 
 
 def plan(root: Path) -> Migration:
@@ -90,8 +88,6 @@ def plan(root: Path) -> Migration:
         for name, text in texts.items()
         if text and text != before[name]
     ]
-    if not (parted or planned):
-        return Migration(version, source)
     change_set = changes.ChangeSet(f"migrate: {why}", (*parted, *planned))
     return Migration(version, texts[ENTITY_FILE], tuple(lines), change_set)
 

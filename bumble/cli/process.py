@@ -198,6 +198,7 @@ class Shell(Struct):
         return Path(os.path.realpath(self.path(typed)))
 
     user_file = UserPlace("config", "config.yaml")  # the user's own settings
+    models_file = UserPlace("config", "models.yaml")  # the user's own entries of the catalog
     secrets_file = UserPlace("config", "secrets.yaml")  # the user's keys, readable by them only
     # where the embedded engine keeps evaluated prompts: never in an entity folder
     prompt_caches = UserPlace("cache", "prompts")

@@ -100,9 +100,8 @@ def edit(
         _check_together(now, place, after)
     if dry_run:
         return before, after
-    wait = now.config.limits.lock_timeout_seconds if now else None
-    wait = changes.DEFAULT_LOCK_TIMEOUT_SECONDS if wait is None else wait
-    wait = wait if lock_timeout is None else lock_timeout
+    known = now or settings.load()
+    wait = known.config.limits.lock_timeout_seconds if lock_timeout is None else lock_timeout
     if place.root is None:
         path = place.path.resolve()  # may be a link into a collection of such files
         with disk.lock(path.with_name(f".{path.name}.lock"), place=path, timeout_seconds=wait):
@@ -112,11 +111,11 @@ def edit(
         return before, after
     change = changes.write(ENTITY_FILE, after, before, title.partition(": ")[2])
     policy = commits.CommitPolicy(
-        now.config.git.autocommit if now else True,
-        (now and now.identity and now.identity.name) or shell.entity_name or "bumble",
+        known.config.git.autocommit,
+        (known.identity and known.identity.name) or shell.entity_name or "bumble",
         shell.now,
         partial(output.warn, shell),
-        bool(now and now.trusted),
+        known.trusted,
     )
     with trust_renewed(shell, place.root, [ENTITY_FILE]):
         commits.apply(place.root, changes.ChangeSet(title, (change,)), policy, timeout_seconds=wait)

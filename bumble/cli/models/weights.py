@@ -34,12 +34,8 @@ READING = "multilingual-e5-small"  # reads messages, in any language
 
 def catalog_of(shell: Shell) -> catalog.Catalog:
     """Read the catalog, the user's own entries first."""
-    own = _own_catalog(shell)
+    own = shell.models_file
     return catalog.load(own if own.exists() else None)
-
-
-def _own_catalog(shell: Shell) -> Path:
-    return shell.user_file.with_name("models.yaml")
 
 
 def with_own_file(shell: Shell, config: LlmConfig, origin: str) -> LlmConfig:
@@ -67,7 +63,7 @@ def adopt(shell: Shell, name: str, *, anew: bool = False) -> tuple[catalog.Catal
     known = catalog_of(shell)
     if path.is_file() and (anew or own_models.of_file(known, path) is None):
         output.say(f"Reading {path} once, for its hash.")
-    return own_models.adopt(path, known, shell.weights, _own_catalog(shell), anew=anew), path
+    return own_models.adopt(path, known, shell.weights, shell.models_file, anew=anew), path
 
 
 def on_hub(shell: Shell, reference: str) -> catalog.CatalogEntry:
@@ -94,7 +90,7 @@ def fetch_own(shell: Shell, entry: catalog.CatalogEntry, *, yes: bool) -> store.
 
     def keep(one: catalog.CatalogEntry) -> None:
         if one not in catalog_of(shell):
-            own_models.keep(_own_catalog(shell), one)
+            own_models.keep(shell.models_file, one)
 
     installed = fetch(shell, [entry], yes=yes, agreed=keep)
     keep(own_models.as_its_file_says(entry, installed.weights))
