@@ -265,8 +265,7 @@ def add(
     label = writing.one_line(label, "label")
     secrets.refuse(label, description)
     listed = ANCHORS.listed(opened).records
-    existing = anchors.ANCHOR.match(listed, label)
-    if existing is not None:
+    if existing := anchors.ANCHOR.match(listed, label):
         raise RecordExistsError(
             opened.entity.root / anchors.ANCHOR.path(existing.id),
             "Recall it, remove it, or choose another label.",

@@ -342,8 +342,7 @@ def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
     """Return the repository of a folder, or what keeps git from being looked at."""
     if not git.installed():
         return Finding("git-missing", "git is not installed, so the folder has no history")
-    place = git.at(root)
-    if place is None:
+    if (place := git.at(root)) is None:
         return Finding(
             "git-none",
             "it is in no git repository, so it has no history",
@@ -415,8 +414,7 @@ def _find_hidden(root: Path, place: git.Git) -> Iterator[Finding]:
         return
     options = ("--others", "--ignored", "--exclude-standard", "-z")
     paths = place.call("ls-files", *options).text.split("\0")
-    hidden = sorted(path for path in paths if path == ENTITY_FILE or kinds.of_path(path))
-    if hidden:
+    if hidden := sorted(path for path in paths if path == ENTITY_FILE or kinds.of_path(path)):
         more = f", and {len(hidden) - 1} more like it" if len(hidden) > 1 else ""
         yield Finding(
             "git-hides",

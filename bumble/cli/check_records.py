@@ -81,8 +81,7 @@ class Sources(Struct):
         """Compare the trust and audience of every record with those of its sources."""
         for record in self.derived:
             view = record.view
-            gone = [name for name in view.sources if name not in self.origins]
-            if gone:
+            if gone := [name for name in view.sources if name not in self.origins]:
                 yield record.finding(
                     "source-missing",
                     f"it rests on {_named(gone)}, which is not here: forgotten, or not merged",
@@ -132,8 +131,7 @@ class Sources(Struct):
         listed = unite(record.view.people, record.view.origin.audience)
         strangers = [person for person in listed if person not in self.people]
         ids = {person: self._id_of(person) for person in strangers}
-        called = [f"{ids[person]} for {person}" for person in strangers if ids[person]]
-        if called:
+        if called := [f"{ids[person]} for {person}" for person in strangers if ids[person]]:
             yield record.finding(
                 "person-missing",
                 f"people stand here by their ids: write {', '.join(called)}",
@@ -275,8 +273,7 @@ def _check_file(opened: Opened, file: _File, sources: Sources) -> Iterator[Findi
         return  # the link is a finding of its own
     try:
         times, findings = _read(opened, file, relative, sources)
-        ahead = [(at, line) for at, line in times if moments.is_ahead(at, now)]
-        if ahead:
+        if ahead := [(at, line) for at, line in times if moments.is_ahead(at, now)]:
             last, (_, line) = max(at for at, _ in ahead), ahead[0]
             many = f"{len(ahead)} times, the last {last.isoformat()}, lie"
             told = f"{last.isoformat()} lies" if len(ahead) == 1 else many

@@ -55,8 +55,7 @@ def seen(opened: opening.Opened, found: Sequence[commit_log.Commit]) -> list[com
 def _seen(
     commit: commit_log.Commit, reader: Reader, versions: Sequence[Version]
 ) -> commit_log.Commit:
-    hidden = audiences.hides(reader, versions, lines=False)
-    if hidden is None:
+    if (hidden := audiences.hides(reader, versions, lines=False)) is None:
         return commit
     touched = tuple(
         replace(each, path=audiences.named(each.path, audiences.hides(reader, [version])))
@@ -109,8 +108,7 @@ def pathspecs(opened: opening.Opened, what: str) -> tuple[list[str], bool]:
         place = base / what
         if place.exists() and place.resolve().is_relative_to(root):
             return [f":(literal){place.resolve().relative_to(root).as_posix()}"], True
-    person = relationships.match(people.everybody(opened).records, what)
-    if person:
+    if person := relationships.match(people.everybody(opened).records, what):
         return [f":(literal){relationships.PERSON.path(person.id)}"], True
     return commit_log.pathspecs(what), False
 
@@ -227,8 +225,7 @@ def _meant(opened: opening.Opened, what: str) -> commit_log.Commit:
         with suppress(RecordMissingError):
             return commit_log.find(opened.root, what)
     wanted = [] if what == listing.LAST else pathspecs(opened, what)[0]
-    found = commit_log.read(opened.root, limit=1, wanted=wanted)
-    if not found:
+    if not (found := commit_log.read(opened.root, limit=1, wanted=wanted)):
         raise RecordMissingError("commit, record or person", what)
     return found[0]
 

@@ -333,8 +333,7 @@ def make(
         ),
         timezone=choose(where, timezone, _local_zone(), _zone),
     )
-    above = find(root.parent)
-    if above is not None:
+    if above := find(root.parent):
         output.warn(shell, f"{root} lies inside another entity, {above}: better move it out.")
     planned = create.plan(newborn, root)
     # it is whole at once where there is no folder yet

@@ -185,8 +185,7 @@ def named_in_text(root: Path) -> Path:
 def _enclose(shell: Shell, root: Path) -> None:
     """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
     disk.enclose(root)
-    brought = git.unchanged(root, *folder.DERIVED)
-    if brought:
+    if brought := git.unchanged(root, *folder.DERIVED):
         disk.pass_over(brought)
         if any(
             path.name in folder.DERIVED for path in brought
@@ -203,8 +202,7 @@ def _enclose(shell: Shell, root: Path) -> None:
 
 def _tell_of_foreign(shell: Shell, root: Path) -> None:
     """Say that work of another installation waits, which is not done unasked."""
-    waiting = [*write_ahead.leftovers(root).foreign, *uncommitted.foreign(root)]
-    if waiting:
+    if waiting := [*changes.leftovers(root).foreign, *uncommitted.foreign(root)]:
         count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
         output.warn(
             shell,
@@ -295,8 +293,7 @@ def rules_from_elsewhere(opened: Opened) -> list[approvals.Rule]:
     """Return the rules that don't count, as the files are now, and say what makes them count."""
     with suppress(SettingInvalidError):  # a finding of doctor's
         now = opened.with_settings()
-        waiting = rules.pending(now.entity, rules.read(now.entity, now.settings), whole=True)
-        if waiting:
+        if waiting := rules.pending(now.entity, rules.read(now.entity, now.settings), whole=True):
             output.warn(now.shell, rules.warning(now.root, waiting))
         return waiting
     return []
@@ -331,8 +328,7 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
     Returns:
         Whether nothing waits any more.
     """
-    operations = git_operations.cut_off(root)
-    if not operations:
+    if not (operations := git_operations.cut_off(root)):
         return True
     if reads:
         output.warn(shell, git_operations.warning(operations.values()))
@@ -340,8 +336,7 @@ def settle_git(shell: Shell, root: Path, *, timeout_seconds: float, reads: bool 
     trusted = False
     with suppress(SettingInvalidError):  # half merged, they are nobody's
         trusted = settings.load(root / folder.ENTITY_FILE, shell.user_file, shell.environ).trusted
-    place = git.at(root, trusted=trusted)
-    if place is not None:
+    if (place := git.at(root, trusted=trusted)) is not None:
         with changes.held(root, timeout_seconds=timeout_seconds):
             told = git_operations.settle(root, place)
         if told:
@@ -368,8 +363,7 @@ def _teach_git(opened: Opened) -> None:
 
 def _maybe_half_merged(root: Path) -> gitdir.Repository | None:
     """Return the repository of a folder that git may have left half merged; None: it has not."""
-    found = gitdir.find(root)
-    if found is None:
+    if (found := gitdir.find(root)) is None:
         return None
     return (
         found if approvals.may_be_half_merged(root, found) or uncommitted.taken_back(root) else None

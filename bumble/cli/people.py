@@ -256,8 +256,7 @@ def add(
             f"{match.name} is called that already. Change it with `bumble person edit`.",
         )
     for label in names:
-        like = relationships.alike(known, label)
-        if like is not None:
+        if like := relationships.alike(known, label):
             writing.confirm(
                 opened.shell,
                 f"{like.name} is known. Is {label} somebody else?",

@@ -107,8 +107,7 @@ def _run(shell: Shell, file: Path) -> None:
 
 
 def _command(shell: Shell) -> list[str]:
-    named = shell.environ.get("VISUAL") or shell.environ.get("EDITOR")
-    if named:
+    if named := shell.environ.get("VISUAL") or shell.environ.get("EDITOR"):
         try:
             return shlex.split(named, posix=os.name != "nt")
         except ValueError as error:
@@ -243,8 +242,7 @@ def one_line(text: str, what: str, most_chars: int | None = None) -> str:
     Raises:
         UsageError: If it is empty, too long, or holds what a line can't show.
     """
-    line = words.one_line(text)
-    if not line:
+    if not (line := words.one_line(text)):
         raise UsageError(f"The {what} is empty; nothing was changed.")
     if any(unicodedata.category(char) in UNPRINTABLE for char in line):
         raise UsageError(f"The {what} should be one line of printable text; nothing was changed.")

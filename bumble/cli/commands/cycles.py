@@ -267,8 +267,7 @@ def tick(
             )
             settled_jobs = list(_warned(opened, run))
     _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
-    code = upkeep.exit_code(settled_jobs)
-    if code:
+    if code := upkeep.exit_code(settled_jobs):
         raise typer.Exit(code)
     run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=flags.exit_code)
 

@@ -504,8 +504,7 @@ def _checks(
     source: _Source, people: Sequence[str], frequency: Counter[str]
 ) -> Iterator[checks.Check]:
     """Yield the check of a sentence, and one for a person who may not hear it."""
-    wanted = _most_telling(source, frequency)
-    if not wanted:
+    if not (wanted := _most_telling(source, frequency)):
         return
     ask = _question(source, wanted)
     if len(telling_words(ask)) < LEAST_WORDS and not source.titled:
@@ -518,8 +517,7 @@ def _checks(
     name = disk.file_name(" ".join(telling_words(ask)[:NAME_WORDS]))
     if asker:
         yield checks.new(name, ask, person=asker, expect=(wanted,), provenance=origin)
-    stranger = next((one for one in people if not base.may_read(audience, (one,))), "")
-    if stranger:
+    if stranger := next((one for one in people if not base.may_read(audience, (one,))), ""):
         yield checks.new(
             f"{name}-not-{stranger}", ask, person=stranger, never=(wanted,), provenance=origin
         )

@@ -182,8 +182,7 @@ def add(
 ) -> None:
     """Begin a project."""
     title = writing.one_line(title, "title")
-    existing = projects.PROJECT.match(PROJECTS.listed(opened).records, title)
-    if existing is not None:
+    if existing := projects.PROJECT.match(PROJECTS.listed(opened).records, title):
         raise RecordExistsError(opened.entity.root / projects.PROJECT.path(existing.id))
     secrets.refuse(title, why or "")
     values = _values(opened, None, steps, person, tags)

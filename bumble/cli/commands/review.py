@@ -254,8 +254,7 @@ def _lines(opened: opening.Opened, proposal: proposals.Proposal, source: str) ->
         change = f" {item.change:+.2g}" if item.change else ""
         lines.append(f"  {item.text}{change}: {item.reason} ({', '.join(item.sources)})")
     if proposal.status == proposals.OPEN:
-        audience = ", ".join(proposal.provenance.audience)
-        if audience:
+        if audience := ", ".join(proposal.provenance.audience):
             lines.append(f"  It rests on what is only for {audience}; applied, all may read it.")
         lines += cycle.difference(source, _applied(proposal, source)).splitlines()
     return [*lines, ""]

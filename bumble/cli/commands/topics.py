@@ -70,8 +70,7 @@ def petri(
 
 
 def _show(opened: Opened, taken: survey.Survey, name: str, now: datetime, limit: int) -> None:
-    topic = taken.find(name)
-    if topic is None:
+    if (topic := taken.find(name)) is None:
         raise listing.missing("topic", name, [each.name for each in taken.topics])
     by_name = {each.name: each for each in taken.topics}
     children = [by_name[child] for child in topic.children if child in by_name]

@@ -110,8 +110,7 @@ def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
         path = chat_model.script_of(opened, chosen)
-        listed = scripted.abilities(path)
-        if listed is None:
+        if (listed := scripted.abilities(path)) is None:
             return ABLE
         try:
             schema.check(AbilitiesConfig, listed)
@@ -127,8 +126,7 @@ def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
 
     One that its owner named at an endpoint writes, unless the endpoint says that it is small.
     """
-    parameters = chat_model.look(opened, chosen).parameters
-    if parameters is not None:
+    if (parameters := chat_model.look(opened, chosen).parameters) is not None:
         return by_size(parameters), f"by its size, {parameters / 1e9:.1f} billion parameters"
     if chosen.entry is None:
         return by_size(WRITES_FROM), "its endpoint doesn't say that it is small"

@@ -38,8 +38,7 @@ def choose_model(opened: Configured, *, yes: bool | None = None) -> choice.Choic
     """
     shell, config = opened.shell, opened.config.llm
     config = weights.with_own_file(shell, config, opened.settings.origin("llm.model"))
-    named = choice.named(config, opened.settings.origin("llm.model"))
-    if named is not None:
+    if named := choice.named(config, opened.settings.origin("llm.model")):
         return named
     catalog = weights.catalog_of(shell)
     here = weights.installed(shell, catalog.of_kind("chat"))

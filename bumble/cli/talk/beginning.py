@@ -59,8 +59,7 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
         introduced: The name by which somebody introduces themselves; empty where nobody does.
         yes: Whether every question is answered with yes.
     """
-    name = _new_name(opened, introduced)
-    if not name:
+    if not (name := _new_name(opened, introduced)):
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
     account = opened.shell.account_name
@@ -135,8 +134,7 @@ def forget(opened: opening.Opened) -> None:
 
 def tell(opened: opening.Opened) -> None:
     """Say what was kept, once; what this installation did not write is passed over."""
-    raw = disk.read_cache(opened.entity.private / FILE)
-    if raw is None:
+    if (raw := disk.read_cache(opened.entity.private / FILE)) is None:
         return
     with suppress(ValueError):
         output.warn(opened.shell, installation.note_in(FILE, raw))

@@ -88,8 +88,7 @@ class Conversation:
     def warm_ahead(self) -> None:
         """Evaluate what the next request begins with, until something is asked of the model."""
         self.end_warming()
-        request = beginning(self.runtime, self.session, self.person.id)
-        if request is None:
+        if (request := beginning(self.runtime, self.session, self.person.id)) is None:
             return
         self._stop.set()
         self._warm(replace(request, stop=self._stop))  # loads the model, and is stopped at once
@@ -309,8 +308,7 @@ class Conversation:
 
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
-        before = last_request(self.opened)
-        if not before:
+        if not (before := last_request(self.opened)):
             return "prefix: there is no earlier request to compare with"
         now = [(one.role, one.content) for one in done.composed.request.messages]
         same = list(takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
@@ -339,8 +337,7 @@ class Conversation:
 
     def describe(self) -> list[str]:
         """Say what waits, and where it is done: a line, or none."""
-        waiting = self.pending()
-        if not waiting:
+        if not (waiting := self.pending()):
             return []
         limits = self.opened.config.limits
         mode = limits.settle if limits.passes_per_turn else "later"

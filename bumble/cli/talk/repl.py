@@ -72,8 +72,7 @@ def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = Fa
             if shell.stops.ending is not None:
                 raise
             continue
-        text = whole(typed).strip()
-        if not text:
+        if not (text := whole(typed).strip()):
             continue
         try:
             shell.stops.received = None  # of an answer that had ended by then
@@ -177,8 +176,7 @@ def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> Non
 
 
 def _me(talk: conversation.Conversation, state: ReplState, rest: str) -> None:
-    person = people.readable_person(talk.runtime, talk.person.id)
-    if person is None:
+    if (person := people.readable_person(talk.runtime, talk.person.id)) is None:
         output.say("You have not talked yet.")
         return
     output.say(f"{person.name}: {people.standing(person, talk.runtime.now()).line}")
