@@ -61,7 +61,6 @@ def show(opened: Opened) -> None:
     whole, stored_at = look(opened)
     soma = listing.Viewer(opened).seen(whole)
     age = opened.shell.now() - stored_at if stored_at else None
-    loud = ebb.loudness(soma)
     met = sum(
         person.interaction_count
         for person in relationships.PERSON.readable(opened.entity.relationships)
@@ -76,7 +75,7 @@ def show(opened: Opened) -> None:
         },
         "mood": {"name": soma.mood.name, "intensity": round(soma.mood.intensity, 4)},
         "intensity": round(soma.intensity, 4),
-        "loudness": round(loud, 4),
+        "loudness": round(ebb.loudness(soma), 4),
         "tier": ebb.shown_tier(soma),
         "affects": [
             {"name": affect.name, "intensity": round(affect.intensity, 4)}

@@ -82,8 +82,7 @@ def settings_page() -> str:
                 continue
             lines += [said, "", "| setting | default | what it does |", "| --- | --- | --- |"]
             continue
-        is_section = isinstance(value, dict) and value
-        shown = "" if is_section else f"`{yaml_edit.inline(value)}`"
+        shown = "" if isinstance(value, dict) and value else f"`{yaml_edit.inline(value)}`"
         lines.append(f"| `{'.'.join(keys)}` | {shown} | {said.replace('|', chr(92) + '|')} |")
     return "\n".join(lines) + "\n"
 

@@ -350,9 +350,9 @@ def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
 
 def _run_data(opened: Opened, name: str, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:
     data, told = run_job.told_of(opened, outcome, dry_run=dry_run)
-    lines = [f"{name}: {line}" for line in told or (data["title"],)]
     if not dry_run:
         data.pop("changes")  # of so many passes nobody reads them
+    lines = [f"{name}: {line}" for line in told or (data["title"],)]
     return {"pass": name, **data, "lines": lines}
 
 

@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -203,9 +203,7 @@ def _answered(
     opened: Opened, person: str, theirs: Sequence[checks.Check], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
-    talking: AbstractContextManager[conversation.Conversation]
-    talking = conversation.open_to_talk(opened, person, yes=yes, writes=False)
-    with talking as talk:
+    with conversation.open_to_talk(opened, person, yes=yes, writes=False) as talk:
         for check in theirs:
             if checks.ANSWER in check.places:
                 talk.begin(session_id=None, new=True)
@@ -372,13 +370,12 @@ def covers(session: sessions.Session, check: checks.Check) -> bool:
     """Whether what is expected was said in a talk where now only its summary is shown."""
     summary = transcript.standing(session)
     covered = transcript.covered_messages(session, summary) if summary else ()
-    hidden = {message.id for message in covered}
     told_in = {
         message.id
         for message in session.messages
         if any(checks.holds(message.text, wanted) for wanted in check.expected)
     }
-    return bool(told_in) and told_in <= hidden
+    return bool(told_in) and told_in <= {message.id for message in covered}
 
 
 def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[WrittenStatement]:

@@ -48,8 +48,7 @@ def _list(opened: opening.Opened) -> None:
         model = proposal.commit.trailer("Model") if proposal.commit else ""
         paths = [version.path for version in proposal.versions]
         told = history.sentence(proposal.title, paths, model)
-        foreign = " [not made here: accept or reject it by its whole name]"
-        mark = "" if proposal.is_own else foreign
+        mark = "" if proposal.is_own else " [not made here: accept or reject it by its whole name]"
         return [proposal.name, listing.when(proposal.at, opened), f"{told}{mark}"]
 
     everything = listing.Listing(tuple(_waiting(opened)))

@@ -302,9 +302,8 @@ def compact(
             due = Due((gate,), (talk,) if talk else ())
         else:
             due = compaction.check(runtime, talk, chat_model.stable_tokens(opened, talk))
-            gates = () if prune_only or force else due.conditions
             jobs = (replace(job, only_prune=prune_only, use_model=not no_model) for job in due.jobs)
-            due = Due(gates, tuple(jobs))
+            due = Due(() if prune_only or force else due.conditions, tuple(jobs))
         run_job.carry_out(
             opened, runtime, "compact", lambda _: due, _undo if undo else _compact, flags
         )

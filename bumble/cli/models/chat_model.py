@@ -134,10 +134,9 @@ def open_model(opened: Configured, chosen: choice.Choice, *, writes: bool) -> Mo
         weights.require_engine()
         from bumble.llm.embedded import EmbeddedModel
 
-        installed = store.require(opened.shell.weights, chosen.entry)
         limit, root = opened.config.llm.prompt_cache_megabytes, opened.root
         return EmbeddedModel(
-            installed.weights,
+            store.require(opened.shell.weights, chosen.entry).weights,
             name=chosen.entry.name,
             sha256=chosen.entry.files[0].sha256,
             context_tokens=min(window(opened), chosen.entry.context_tokens),

@@ -47,14 +47,13 @@ def shown(opened: opening.Configured, chosen: Choice) -> tuple[dict[str, Any], l
         **asdict(facts),
         "trusted": [asdict(one) for one in standings],
     }
-    size = f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""
     costs = "${:g} a million tokens read, ${:g} written"
     rows: Rows = [
         ("backend", chosen.backend),
         *_place(opened, chosen, has_key=has_key),
         ("lacks", chat_model.missing(chosen, facts.names)),
         ("window", facts.window_line),
-        ("parameters", size),
+        ("parameters", f"{facts.parameters / 1e9:.1f} billion" if facts.parameters else ""),
         ("prices", costs.format(*facts.prices) if facts.prices else ""),
         *(("trusted with", one.line) for one in standings),
     ]
@@ -241,10 +240,9 @@ def _number(count: int, typed: str) -> int:
 def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:
     """Return the models of the servers that answer: those that run here, and those elsewhere."""
     config = opened.config.llm
-    found = detect.servers(detect.addresses(config.ollama_url, config.probe_urls))
     here: list[Option] = []
     elsewhere: list[Option] = []
-    for server in found:
+    for server in detect.servers(detect.addresses(config.ollama_url, config.probe_urls)):
         is_ollama = server.address.kind == "ollama"
         empty = Choice("ollama" if is_ollama else "endpoint", "", "", url=server.base_url)
         for name in server.models[:MOST_OF_A_SERVER]:

@@ -73,14 +73,12 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
     question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
     if asks and not output.agrees(question, default=True):
         return opened
-    title = f"new: the owner is {name}"
     own = setting_files.entitys(opened.root)
     plan = partial(settings.plan_set, key=OWNER_NAME, value_text=name, file=str(own.path))
-    setting_files.edit(opened.shell, own, plan, title, dry_run=False)
+    setting_files.edit(opened.shell, own, plan, f"new: the owner is {name}", dry_run=False)
     identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
-    renamed = replace(opened, identity=identity)
     output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
-    return renamed
+    return replace(opened, identity=identity)
 
 
 def _new_name(opened: opening.Opened, name: str) -> str:
