@@ -102,8 +102,8 @@ def page() -> str:
         "`bumble COMMAND --help` explains the words it uses in the same sentences.",
     ]
     for title, group in GROUPS.items():
-        lines += ["", f"## {title}", ""]
-        lines += [f"- **{term}**: {text}" for term, text in group.items()]
+        terms = (f"- **{term}**: {text}" for term, text in group.items())
+        lines += ["", f"## {title}", "", *terms]
     return "\n".join(lines) + "\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -201,22 +201,21 @@ def doctor(
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def _lines(report: Checkup, mended: Sequence[Finding], aim: str, *, went: bool) -> list[str]:
-    lines = [f"mended: {_sentence(finding)}" for finding in mended]
+def _lines(report: Checkup, mended: Sequence[Finding], aim: str, *, went: bool) -> Iterator[str]:
+    yield from (f"mended: {_sentence(finding)}" for finding in mended)
     for finding in report.findings:
         head = "note: " if finding.level == "note" else ""
-        lines.append(f"{head}{_sentence(finding)} [{finding.code}]")
+        yield f"{head}{_sentence(finding)} [{finding.code}]"
         if finding.fix:
-            lines.append(f"    {_aimed(finding.fix, aim)}")
+            yield f"    {_aimed(finding.fix, aim)}"
     index = report.index
     if index and index.server:
         orphans = words.counted(index.orphans, "orphaned row")
-        lines.append(f"The index stands on {index_place.described(index.server)}, with {orphans}.")
+        yield f"The index stands on {index_place.described(index.server)}, with {orphans}."
     problems = len(report.problems)
     read = f"{words.counted(report.files, 'file')} read"
     fine = "Nothing is wrong" if went else "--fix came to no end"
-    lines.append(f"{words.counted(problems, 'problem') if problems else fine}; {read}.")
-    return lines
+    yield f"{words.counted(problems, 'problem') if problems else fine}; {read}."
 
 
 def _sentence(finding: Finding) -> str:

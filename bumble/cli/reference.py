@@ -247,8 +247,13 @@ def commands_page() -> str:
         lines += [f"{mark} {title}", "", said, ""]
         if not hasattr(command, "list_commands") or command.invoke_without_command:
             lines += _usage(command, ctx)
-    lines += ["## Exit codes", "", "| code | meaning |", "| --- | --- |"]
-    lines += [f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()]
+    lines += [
+        "## Exit codes",
+        "",
+        "| code | meaning |",
+        "| --- | --- |",
+        *(f"| {code} | {meaning} |" for code, meaning in MEANINGS.items()),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -291,12 +296,15 @@ def tree() -> str:
         data = [path.name for path in sorted(room.iterdir()) if path.suffix in DATA]
         if not files and not data:
             continue
-        lines += [f"### `{name}/`", ""]
         whole = [ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "" for path in files]
         told = zip(files, (said.split("\n")[0] for said in whole), strict=True)
-        lines += [f"- `{path.name}` {said}" for path, said in told]
-        lines += [f"- data: {', '.join(f'`{one}`' for one in data)}"] if data else []
-        lines.append("")
+        lines += [
+            f"### `{name}/`",
+            "",
+            *(f"- `{path.name}` {said}" for path, said in told),
+            *([f"- data: {', '.join(f'`{one}`' for one in data)}"] if data else []),
+            "",
+        ]
     return "\n".join(lines)
 
 

@@ -33,10 +33,12 @@ AFTER: tuple[Pass, ...] = (
 BESIDE = ("chat", "compact", "narrate", "soma", "catalysts", "noise")
 
 
-EVERYTHING = (*BEFORE, *AFTER_TURN, *AFTER)  # the passes of a tick, in order
+def everything() -> tuple[Pass, ...]:
+    """Return the passes of a tick, in order."""
+    return (*BEFORE, *AFTER_TURN, *AFTER)
 
 
 def cycles() -> tuple[str, ...]:
     """Return what makes commits by itself, as they are called."""
-    passes = [one.name if one.written_as is None else one.written_as for one in EVERYTHING]
+    passes = [one.name if one.written_as is None else one.written_as for one in everything()]
     return (*filter(None, passes), *OF_STRETCH, *BESIDE)

@@ -288,14 +288,14 @@ def trust_(
     what = setting_files.to_trust(shell, root)  # what can't be read is not trusted
     changed = setting_files.trust(shell, root, what.digests, dry_run=dry_run)
     verb = "Trusted already" if not changed else "Would trust" if dry_run else "Trusted"
+    runs = {item.file: item.summary for item in what.runnable if item.file != ENTITY_FILE}
+    obeyed = [rule for rule in what.rules if rule.file not in runs]
     lines = [
         f"{verb}: {root}",
         *(f"  {key}: {yaml_edit.inline(value)}" for key, value in what.settings.items()),
+        *(f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()),
+        *(f"  {rules.line(rule)}" for rule in obeyed),
     ]
-    runs = {item.file: item.summary for item in what.runnable if item.file != ENTITY_FILE}
-    lines += [f"  {path}: {' '.join(summary.split())}" for path, summary in runs.items()]
-    obeyed = [rule for rule in what.rules if rule.file not in runs]
-    lines += [f"  {rules.line(rule)}" for rule in obeyed]
     data = {
         "folder": str(root),
         "changed": changed,

@@ -463,8 +463,10 @@ def _shown(opened: opening.Opened, data: dict[str, Any]) -> list[str]:
         lines = ["ticks: run by nothing yet; `bumble cron install --yes` has this done:"]
         texts = data["units"].values() if data["scheduler"] == "systemd" else [data["crontab"]]
         lines += [f"  {line}".rstrip() for text in texts for line in text.splitlines()]
-    lines += [f"problem: {problem}" for problem in data["problems"]]
-    lines.append(f"last tick: {_when(opened, data['last_tick']) if data['last_tick'] else 'never'}")
+    lines += [
+        *(f"problem: {problem}" for problem in data["problems"]),
+        f"last tick: {_when(opened, data['last_tick']) if data['last_tick'] else 'never'}",
+    ]
     if not data["automations"]:
         return [*lines, 'automations: none; `bumble cron add "0 8 * * *" "…"` makes one']
     rows = [

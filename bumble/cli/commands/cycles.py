@@ -235,7 +235,7 @@ def tick(
     dreaming = chat_model.dreaming(opened)
     asleep = chat_model.lazy_model(dreaming, "tick", yes=flags.yes)
     wanted = (
-        registry.AFTER_TURN if settle_only else (*registry.EVERYTHING, abilities.as_pass(opened))
+        registry.AFTER_TURN if settle_only else (*registry.everything(), abilities.as_pass(opened))
     )
     command = "settle" if settle_only else "tick"
     with run_job.open_runtime(opened, command, yes=flags.yes) as runtime, closing(asleep):

@@ -268,11 +268,16 @@ def _lines(
     summary: Summary,
     junk: Sequence[dict[str, str]],
 ) -> Iterator[str]:
-    rows = []
-    for each in outcomes:
-        rank = f"rank {each.rank}" if each.place == checks.RECALL and each.rank else ""
-        verdict = "ok" if each.passes else "fails"
-        rows.append([verdict, each.place, each.check.id, _why(each) or rank])
+    rows = [
+        [
+            "ok" if each.passes else "fails",
+            each.place,
+            each.check.id,
+            _why(each)
+            or (f"rank {each.rank}" if each.place == checks.RECALL and each.rank else ""),
+        ]
+        for each in outcomes
+    ]
     yield from output.table([[printable.clean(cell) for cell in row] for row in rows])
     shares = [
         [f"{summary[key]:.2f}", name] for key, name in NAMES.items() if summary[key] is not None

@@ -91,8 +91,10 @@ def _show(opened: Opened, taken: survey.Survey, name: str, now: datetime, limit:
             for text in mentions
         ],
     }
-    lines = list(_lines(taken, topic, now, catalysts=None))
-    lines += [f"  part: {child.name}" for child in children]
+    lines = [
+        *_lines(taken, topic, now, catalysts=None),
+        *(f"  part: {child.name}" for child in children),
+    ]
     for text in mentions:
         when = listing.when(text.at, opened) if text.at else ""
         who = f"{text.speaker}: " if text.speaker else ""

@@ -221,10 +221,12 @@ def footer(talk: Conversation, turn: Turn) -> str:
             f"[by form: {turn.reply.worded}, in {turn.reading.language}; no model wrote this reply]"
         )
     blocks = ", ".join(f"{block.name} {block.tokens}" for block in turn.composed.blocks)
-    lines.append(f"[{turn.reading.route.profile} · before the message: {blocks} tokens]")
     spent = " · ".join(f"{what} {seconds:.2f} s" for what, seconds in talk.spent.items())
-    lines.append(f"[{spent}]")
-    lines += talk.describe()
+    lines += [
+        f"[{turn.reading.route.profile} · before the message: {blocks} tokens]",
+        f"[{spent}]",
+        *talk.describe(),
+    ]
     return "\n".join(lines)
 
 

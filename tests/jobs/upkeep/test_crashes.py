@@ -45,7 +45,7 @@ NOT_THAT_NIGHT = {  # and why
     "prefix": "writes nothing in the folder",
     "wake": "off until the owner switches it on",
 }
-PASSES = tuple(each.name for each in registry.EVERYTHING if each.name not in NOT_THAT_NIGHT)
+PASSES = tuple(each.name for each in registry.everything() if each.name not in NOT_THAT_NIGHT)
 COMMANDS = {
     "narrate": "morning",
     "compact": "long",
