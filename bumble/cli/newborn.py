@@ -220,7 +220,7 @@ def _episode(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> 
 def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     message, origin = _source(entry, talks, "distill")
     made = beliefs.new(
-        base.stable_id(beliefs.PREFIX, message.at, entry["text"]),
+        base.stable_id(beliefs.BELIEF.prefix, message.at, entry["text"]),
         *(entry["text"], entry["kind"], entry["sure"], message.at),
         provenance=origin,
     )
@@ -266,7 +266,7 @@ def _entry(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> ch
 def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
     at = _at(opened, entry)
     made = dreams.new(
-        base.stable_id(dreams.PREFIX, at, "demo"),
+        base.stable_id(dreams.DREAM.prefix, at, "demo"),
         *(at, (), (entry["text"],), ""),
         title=entry["title"],
         provenance=base.Provenance(by="dream"),

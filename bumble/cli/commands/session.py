@@ -92,9 +92,7 @@ def show(
     viewer = listing.Viewer(opened)
     session = viewer.session(_load(opened, session_id))
     brief = session_files.read_handover(opened.entity.sessions, session.id)
-    left = (
-        viewer.text(brief.body.strip(), base.Provenance(audience=session.people)) if brief else None
-    )
+    left = viewer.text(brief.text, base.Provenance(audience=session.people)) if brief else None
     data = _data(session) | {"handover": left}
     if limit is not None:
         data["messages"] = data["messages"][-limit:]
