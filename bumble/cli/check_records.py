@@ -328,9 +328,8 @@ def _read(opened: Opened, file: _File, relative: str, sources: Sources) -> _Read
     if file.kind is soma.SOMA:
         body_state.stored(file.path, soma.read(file.path))
     views = file.kind.read(file.path, opened.zone)
-    findings: list[Finding] = []
-    if file.kind is knowledge.KNOWLEDGE:
-        findings += _check_sections(views, relative, file)
+    is_book = file.kind is kinds.KNOWLEDGE
+    findings = list(_check_sections(views, relative, file) if is_book else ())
     documents = [view.document for view in views if view.document is not None]
     if file.kind is relationships.PERSON:
         listed = itertools.chain.from_iterable(base.texts(one.meta, "names") for one in documents)

@@ -200,8 +200,12 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         ) -> None:
             self.remove(opened, name, yes=yes, dry_run=dry_run)
 
-        bodies: dict[str, Callable[..., None]]
-        bodies = {"list": listing_, "show": showing, "edit": editing, "remove": removing}
+        bodies: dict[str, Callable[..., None]] = {
+            "list": listing_,
+            "show": showing,
+            "edit": editing,
+            "remove": removing,
+        }
         for name, help_ in said.items():
             body = bodies[name]
             body.__doc__ = help_

@@ -140,11 +140,14 @@ def _measure(
     name, total = probe.name(code), len(probe.load(code))
     environ, started = opened.shell.environ, time.monotonic()
 
-    def note(part: tiers.LanguageResult) -> None:
-        output.progress(name, environ, sum(map(len, part.answers.values())), total)
-
     try:
-        result = abilities.measure(opened, chosen, model, code, note, again=again)
+        result = abilities.measure(
+            *(opened, chosen, model, code),
+            lambda part: output.progress(
+                name, environ, sum(map(len, part.answers.values())), total
+            ),
+            again=again,
+        )
     except KeyboardInterrupt:
         output.say(f"{name}: what is done is kept; `bumble model probe` goes on from there.")
         raise
