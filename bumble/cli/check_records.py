@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -331,8 +330,8 @@ def _read(opened: Opened, file: _File, relative: str, sources: Sources) -> _Read
     is_book = file.kind is kinds.KNOWLEDGE
     findings = list(_check_sections(views, relative, file) if is_book else ())
     documents = [view.document for view in views if view.document is not None]
-    if file.kind is relationships.PERSON:
-        listed = itertools.chain.from_iterable(base.texts(one.meta, "names") for one in documents)
+    if file.kind is kinds.PERSON:
+        listed = [name for one in documents for name in base.texts(one.meta, "names")]
         for name in set(map(disk.same_name, (file.path.stem, *listed))):
             sources.names[name].append(relative)
     for view in views:

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -140,7 +139,7 @@ def plain(body: Body) -> Body:
     def command(ctx: typer.Context, **values: Any) -> None:
         body(shell_of(ctx), **values)
 
-    return _signed(command, body)
+    return _signed(command, body, {})
 
 
 def runs_job(body: Body) -> Body:
@@ -206,7 +205,7 @@ edits = partial(_command, options=EDITING)  # likewise, among what may be for ot
 def _signed(
     command: Body,
     signer: Body,
-    options: Mapping[str, tuple[Any, Any]] = MappingProxyType({}),
+    options: Mapping[str, tuple[Any, Any]],
     leading: int = 1,
 ) -> Body:
     """Give a command what typer reads: name and help of another, its parameters, and options."""

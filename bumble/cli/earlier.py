@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
-from functools import reduce
-from operator import getitem
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -178,7 +176,7 @@ def _without_retired(texts: Texts, source: str) -> list[str]:
     values = yaml_edit.parse_mapping(source)
     texts[ENTITY_FILE] = layers.without_retired(source)
     return [
-        f"{ENTITY_FILE}: {'.'.join(keys)}: {reduce(getitem, keys, values)} goes:"
+        f"{ENTITY_FILE}: {'.'.join(keys)}: {layers.value_at(values, keys)} goes:"
         f" {layers.reason(keys)}"
         for keys in layers.found(values)
     ]

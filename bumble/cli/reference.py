@@ -72,9 +72,7 @@ def settings_page() -> str:
     """Write the page."""
     lines = [HEAD.rstrip()]
     for keys, said in setting_rows():
-        value: Any = config.defaults()
-        for key in keys:
-            value = value[key]
+        value = layers.value_at(config.defaults(), keys)
         if len(keys) == 1:
             lines += ["", f"## {keys[0]}", ""]
             if not isinstance(value, dict):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -97,7 +96,7 @@ def _collected(
 
 def _span(
     opened: Opened, life: Life, first: date, now: datetime
-) -> tuple[dict[str, Any], Iterator[str]]:
+) -> tuple[dict[str, Any], Iterable[str]]:
     found = {
         kind: [
             entry for entry in life.entries.get(kind, []) if first <= entry.at.date() <= now.date()
@@ -129,7 +128,7 @@ def _told(
 
 def _person(
     life: Life, person: relationships.Relationship, who: Portrait | None, hidden: str
-) -> tuple[dict[str, Any], Iterator[str]]:
+) -> tuple[dict[str, Any], Iterable[str]]:
     called = "|".join(map(re.escape, person.names or (person.id,)))
     names = re.compile(rf"(?<!\w)(?:{called})(?!\w)")
     found = {
@@ -141,17 +140,15 @@ def _person(
         ]
         for kind in HEADS
     }
+    shared = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
     if who is None:  # how it sees them is for others; what was shared is not
-        shared = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
-        return {"person": None, **shared}, itertools.chain(
-            [person.name, f"  {hidden}"], _lived(found)
-        )
+        return {"person": None, **shared}, [person.name, f"  {hidden}", *_lived(found)]
     told = who.record
     data = {
         "person": {"name": told.name, "names": list(told.names[1:]), "text": told.text}
         | {"heard": list(who.notes)}
         | {"dynamic": told.dynamic or None, "unresolved": list(told.unresolved)},
-        **{kind: [_data(entry) for entry in entries] for kind, entries in found.items()},
+        **shared,
     }
     return data, _portrait(who, found)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from types import MappingProxyType
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
@@ -45,7 +44,7 @@ class ReplState(Struct):
 
     usage: bool  # whether each answer says what it cost
     debug_prefix: bool = False  # whether it says where its request first differs from the last
-    wishes: turn_view.Wishes = MappingProxyType({})  # until the next conversation
+    wishes: turn_view.Wishes = field(default_factory=dict)  # until the next conversation
 
 
 def run(talk: conversation.Conversation, *, usage: bool, debug_prefix: bool = False) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from json import dumps
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from bumble import patterns
 from bumble.cli import output
@@ -59,7 +58,7 @@ class Typed(Struct, frozen=True):
     """What was typed, taken apart."""
 
     text: str  # without the directives
-    wishes: Wishes = MappingProxyType({})
+    wishes: Wishes = field(default_factory=dict)
     ignored: tuple[str, ...] = ()  # directives that mean nothing here
     shortcuts: tuple[tuple[str, str], ...] = ()  # commands within it, each with its word
 
