@@ -15,15 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from bumble.entity import (
-    changes,
-    commits,
-    create,
-    git_operations,
-    settings,
-    uncommitted,
-    write_ahead,
-)
+from bumble.cli import output
+from bumble.entity import changes, commits, create, git_operations, settings, uncommitted
 from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
 from bumble.errors import (
     FolderOutdatedError,
@@ -171,9 +164,8 @@ def _targets(place: Path) -> str:
             ]
         else:
             paths = list(map(str, json.loads(json.loads(disk.read(place))["note"])["after"]))
-    shown = ", ".join(disk.readable(path[:200]) for path in paths[:MOST_SHOWN])
-    more = f" and {len(paths) - MOST_SHOWN} more" if len(paths) > MOST_SHOWN else ""
-    return f"of {shown}{more}" if paths else "of no file"
+    shown = output.few([disk.readable(path[:200]) for path in paths], MOST_SHOWN)
+    return f"of {shown}" if paths else "of no file"
 
 
 def _is_readable(intent: Path) -> bool:

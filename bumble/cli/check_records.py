@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from bumble import patterns
+from bumble.cli import output
 from bumble.cli.check_folder import MEND, twice
 from bumble.cli.opening import Opened
 from bumble.entity import companions, secrets
@@ -83,7 +84,8 @@ class Sources(Struct):
             if gone := [name for name in view.sources if name not in self.origins]:
                 yield record.finding(
                     "source-missing",
-                    f"it rests on {_named(gone)}, which is not here: forgotten, or not merged",
+                    f"it rests on {output.few(gone, MOST_NAMED)}, which is not here: forgotten, or"
+                    " not merged",
                     view.sources_key,
                     "from",
                 )
@@ -103,7 +105,8 @@ class Sources(Struct):
             lowest = base.lowest_trust(source_origins[name].trust for name in raised)
             yield record.finding(
                 "trust-raised",
-                f"it claims the trust `{origin.trust}`, but {_named(raised)} has `{lowest}`",
+                f"it claims the trust `{origin.trust}`, but {output.few(raised, MOST_NAMED)} has"
+                f" `{lowest}`",
                 view.sources_key,
                 "from",
             )
@@ -120,7 +123,7 @@ class Sources(Struct):
             private = ", ".join(source_origins[narrower[0]].audience)
             yield record.finding(
                 "audience-wider",
-                f"{who} may meet it, but {_named(narrower)} is only for {private}",
+                f"{who} may meet it, but {output.few(narrower, MOST_NAMED)} is only for {private}",
                 view.sources_key,
                 "from",
             )
@@ -141,8 +144,8 @@ class Sources(Struct):
         if unknown := [person for person in strangers if not ids[person]]:
             yield record.finding(
                 "person-missing",
-                f"it names {_named(unknown)}, whom no portrait and no conversation knows: "
-                "forgotten, or not merged",
+                f"it names {output.few(unknown, MOST_NAMED)}, whom no portrait and no conversation"
+                " knows: forgotten, or not merged",
                 "people",
                 "for",
                 "audience",
@@ -154,11 +157,6 @@ class Sources(Struct):
         portraits = {Path(path).stem for path in self.names.get(wanted, ())}
         found = portraits or {one for one in self.people if disk.same_name(one) == wanted}
         return found.pop() if len(found) == 1 else ""
-
-
-def _named(ids: list[str]) -> str:
-    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-    return ", ".join(ids[:MOST_NAMED]) + more
 
 
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none

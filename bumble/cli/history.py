@@ -346,9 +346,8 @@ def why(
     }
     output.result(opened.shell, "why", data, list(_tree(opened, viewer, node)))
     if others:
-        names = ", ".join(f"{other.kind} {other.id}" for other in others[:MOST_NAMED])
-        more = ", …" if len(others) > MOST_NAMED else ""
-        output.say(f"The words stand in {names}{more}, too: --kind chooses.")
+        names = output.few([f"{other.kind} {other.id}" for other in others], MOST_NAMED)
+        output.say(f"The words stand in {names}, too: --kind chooses.")
     if node.missing:
         verb = "is" if len(node.missing) == 1 else "are"
         output.say(f"{words.counted(len(node.missing), 'source')} {verb} {GONE}.")

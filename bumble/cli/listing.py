@@ -272,7 +272,7 @@ def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
     ends = (*ends, wanted.casefold()) if len(wanted) >= base.SHORTEST_END else ends
     matching = [path for path in paths if wanted and path.casefold().endswith(ends)]
     if len(matching) > 1:
-        shown = ", ".join(matching[:4]) + (", …" if len(matching) > 4 else "")
+        shown = output.few(matching, 4)
         raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')
     if not matching:
         raise missing(what, prefix, paths)

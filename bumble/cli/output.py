@@ -194,6 +194,12 @@ def shorten(text: str, width: int = 80) -> str:
     return words.shorten(text, width)
 
 
+def few(names: Sequence[str], most: int) -> str:
+    """Name the first of some, and say how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def size(count: float) -> str:
     """Write a number of bytes for people."""
     for unit in ("B", "kB", "MB"):

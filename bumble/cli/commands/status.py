@@ -120,7 +120,7 @@ def _model(look: Look) -> Part:
         "others": sorted(names),
     }
     line = f"{chosen.model} ({chosen.backend}; {chosen.why}){f': {lacks}' if lacks else ''}"
-    return data, [line, ("it has", chat_model.listed(tuple(names)))]
+    return data, [line, ("it has", output.few(sorted(names), chat_model.SHOWN_NAMES))]
 
 
 def _abilities(look: Look) -> Part:

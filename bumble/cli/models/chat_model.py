@@ -315,11 +315,9 @@ def missing(chosen: choice.Choice, names: tuple[str, ...]) -> str:
         return ""
     near = difflib.get_close_matches(chosen.model, names, NEAREST, LIKENESS)
     near = near or [one for one in names if chosen.model.lower() in one.lower()][:NEAREST]
-    meant = f"did you mean {' or '.join(near)}?" if near else f"it has {listed(names)}"
+    meant = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else f"it has {output.few(sorted(names), SHOWN_NAMES)}"
+    )
     return f"the endpoint does not list it; {meant}"
-
-
-def listed(names: tuple[str, ...]) -> str:
-    """Name an endpoint's models, not more than anybody reads."""
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(sorted(names)[:SHOWN_NAMES]) + more
