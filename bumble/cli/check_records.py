@@ -12,9 +12,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, field
 
 from bumble import patterns
-from bumble.cli import output
+from bumble.cli import opening, output
 from bumble.cli.check_folder import MEND, twice
-from bumble.cli.opening import Opened
 from bumble.entity import companions, secrets
 from bumble.entity.config import PromptConfig
 from bumble.entity.folder import Entity
@@ -175,7 +174,7 @@ class _File(Struct, frozen=True):
     edit: str  # the command that opens it
 
 
-def check(opened: Opened, report_progress: ProgressCallback) -> Iterator[Finding]:
+def check(opened: opening.Opened, report_progress: ProgressCallback) -> Iterator[Finding]:
     """Read every record and yield what is wrong, in the order of the files."""
     entity = opened.entity
     record_files = [
@@ -238,7 +237,7 @@ def check_prompt_files(entity: Entity, config: PromptConfig) -> Iterator[Finding
             )
 
 
-def check_rules(opened: Opened) -> Iterator[Finding]:
+def check_rules(opened: opening.Opened) -> Iterator[Finding]:
     """Find the rules that came from elsewhere, and that the owner has not approved."""
     listed = rules.read(opened.entity, opened.settings)
     for rule in rules.pending(opened.entity, listed, whole=True):
@@ -260,7 +259,7 @@ def _in_editor(path: Path) -> str:
     return f"$EDITOR {shlex.quote(str(path))}"
 
 
-def _check_file(opened: Opened, file: _File, sources: Sources) -> Iterator[Finding]:
+def _check_file(opened: opening.Opened, file: _File, sources: Sources) -> Iterator[Finding]:
     """Yield what is wrong with a file; of one that can't be read, that alone."""
     entity, now = opened.entity, opened.now
     relative = entity.relative(file.path)
@@ -314,7 +313,7 @@ def _find_secret(file: _File, relative: str) -> Iterator[Finding]:
             return
 
 
-def _read(opened: Opened, file: _File, relative: str, sources: Sources) -> _Reading:
+def _read(opened: opening.Opened, file: _File, relative: str, sources: Sources) -> _Reading:
     """Read a file's records, and enter them into the sources.
 
     Raises:

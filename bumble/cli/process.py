@@ -120,9 +120,8 @@ def user_folder(kind: str) -> Path:
     """Return the user's folder of a kind; works without HOME, as under cron."""
     from platformdirs import PlatformDirs  # few commands need it
 
-    dirs = PlatformDirs("bumble", appauthor=False)
     try:
-        return Path(getattr(dirs, f"user_{kind}_dir"))
+        return Path(getattr(PlatformDirs("bumble", appauthor=False), f"user_{kind}_dir"))
     except RuntimeError:  # the system knows of no home: nothing is there, and nothing is written
         return Path("/nonexistent/bumble") / kind
 

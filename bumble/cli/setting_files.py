@@ -146,8 +146,7 @@ def warn_if_idle(
             output.warn(shell, warning)
     keys = tuple(key.split("."))
     layer = next((layer for layer in settings.layers if layer.name == place.name), None)
-    stands = layer is not None and layer.depth(keys) == len(keys)
-    if stands and not origin.startswith(place.name):
+    if layer and layer.depth(keys) == len(keys) and not origin.startswith(place.name):
         output.warn(shell, f"another place decides `{key}` all the same: {origin}")
 
 

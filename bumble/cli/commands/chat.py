@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bumble.cli import command, newborn, output, people, process, writing
+from bumble.cli import command, newborn, opening, output, people, process, writing
 from bumble.cli.models import chat_model, model_view
-from bumble.cli.opening import open_entity, without_entity
 from bumble.cli.talk import beginning, turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
@@ -114,7 +113,7 @@ def chat(
     if new:
         _make_if_missing(shell, entity, model, yes=yes)
     ctx.with_resource(shell.stops.watched())
-    opened = open_entity(
+    opened = opening.open_entity(
         shell,
         entity,
         incognito=incognito,
@@ -169,7 +168,7 @@ def _make_if_missing(
     if folder is None:
         raise UsageError("--new needs to know where: bumble chat -e DIR --new")
     if not (shell.path(folder) / ENTITY_FILE).exists():
-        config = without_entity(shell, llm__model=model).config.llm
+        config = opening.without_entity(shell, llm__model=model).config.llm
         chat_model.require_key(shell, choice.named(config, ""))
         identity = newborn.make(shell, folder, asks=not yes)
         output.say(f"{identity['name']} lives in {identity['folder']} from now on.")

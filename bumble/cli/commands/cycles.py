@@ -352,8 +352,7 @@ def _run_data(opened: Opened, name: str, outcome: JobResult, *, dry_run: bool) -
     data, told = run_job.told_of(opened, outcome, dry_run=dry_run)
     if not dry_run:
         data.pop("changes")  # of so many passes nobody reads them
-    lines = [f"{name}: {line}" for line in told or (data["title"],)]
-    return {"pass": name, **data, "lines": lines}
+    return {"pass": name, **data, "lines": [f"{name}: {line}" for line in told or (data["title"],)]}
 
 
 def _show_checks(

@@ -62,8 +62,7 @@ def with_name(opened: opening.Opened, introduced: str, *, yes: bool) -> opening.
     if not (name := _new_name(opened, introduced)):
         return opened
     owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
-    account = opened.shell.account_name
-    is_named = owner not in ("nobody", config.NAMELESS, account if yes else "")
+    is_named = owner not in ("nobody", config.NAMELESS, opened.shell.account_name if yes else "")
     asks = not yes and opened.shell.interactive
     if is_named and not asks:
         place = shlex.quote(str(opened.root))
