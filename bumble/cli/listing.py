@@ -101,7 +101,8 @@ class Viewer:
             values |= dict.fromkeys(heads, withheld(origin))
             empty = [name for name in BODIES if name in fields]
             if "id" in fields and {"label", "title", "name"} & set(fields):
-                empty.append("id")  # it may be made of the words
+                # they may be made of the words
+                empty += [name for name in ("id", "stem") if name in fields]
             values |= {name: type(getattr(record, name))() for name in empty}
         return replace(record, **values) if values else record  # type: ignore[type-var]
 
@@ -195,11 +196,11 @@ def readable(
         except RecordInvalidError as error:
             output.warn(opened.shell, str(error))
             broken += 1
-            continue
-        if keep is None or keep(record):
-            items.append(record)
         else:
-            others += 1
+            if keep is None or keep(record):
+                items.append(record)
+            else:
+                others += 1
     return Listing(tuple(reversed(items)), broken, bool(left), others)
 
 
