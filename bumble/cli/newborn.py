@@ -428,10 +428,9 @@ def _zone(text: str) -> str:
 def user_name(shell: process.Shell) -> str:
     """Return what the user is called, as far as git or the system has been told."""
     for name in (git.user_name(), shell.account_name):
-        if any(map(str.isdigit, name)):
-            continue  # of an account, or a machine
         with suppress(UsageError):
-            return writing.one_line(name, "name", MAX_NAME_CHARS)
+            if not any(map(str.isdigit, name)):  # else of an account, or a machine
+                return writing.one_line(name, "name", MAX_NAME_CHARS)
     return config.NAMELESS
 
 

@@ -75,13 +75,13 @@ def settings_page() -> str:
         value = layers.value_at(config.defaults(), keys)
         if len(keys) == 1:
             lines += ["", f"## {keys[0]}", ""]
-            if not isinstance(value, dict):
+            if isinstance(value, dict):
+                lines += [said, "", "| setting | default | what it does |", "| --- | --- | --- |"]
+            else:
                 lines += [f"`{keys[0]}: {yaml_edit.inline(value)}`: {said}"]
-                continue
-            lines += [said, "", "| setting | default | what it does |", "| --- | --- | --- |"]
-            continue
-        shown = "" if isinstance(value, dict) and value else f"`{yaml_edit.inline(value)}`"
-        lines.append(f"| `{'.'.join(keys)}` | {shown} | {said.replace('|', chr(92) + '|')} |")
+        else:
+            shown = "" if isinstance(value, dict) and value else f"`{yaml_edit.inline(value)}`"
+            lines.append(f"| `{'.'.join(keys)}` | {shown} | {said.replace('|', chr(92) + '|')} |")
     return "\n".join(lines) + "\n"
 
 

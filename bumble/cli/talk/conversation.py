@@ -326,12 +326,9 @@ class Conversation:
     def pending(self) -> dict[str, int]:
         """Return how many jobs of each pass are due; passes without any are left out."""
         waiting: dict[str, int] = {}
-        if not self.runtime.writes:
-            return waiting
-        for each in registry.AFTER_TURN:
+        for each in registry.AFTER_TURN if self.runtime.writes else ():
             with suppress(UserError):  # a broken file is told of by the pass itself, or by doctor
-                due = each.check(self.runtime)
-                if due.due:
+                if (due := each.check(self.runtime)).due:
                     waiting[each.name] = len(due.jobs)
         return waiting
 
