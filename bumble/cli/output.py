@@ -17,7 +17,7 @@ import typer
 from bumble import patterns
 from bumble.cli.process import Shell
 from bumble.errors import FULL, UsageError, UserError
-from bumble.text.printable import clean, escaped
+from bumble.text.printable import clean
 
 T = TypeVar("T")
 BAR_WIDTH = 24  # characters
@@ -29,7 +29,7 @@ class ReaderLeftError(Exception):
 
 
 def _json(data: Any) -> str:
-    return escaped(json.dumps(data, ensure_ascii=False, indent=2))
+    return f"{json.dumps(data, ensure_ascii=False, indent=2)}\n"
 
 
 def result(
@@ -48,11 +48,11 @@ def result(
                 "exit_code": problem.exit_code,
                 "message": str(problem),
             }
-        _print(_json(told))
+        piece(_json(told))
         return
     lines = [text] if isinstance(text, str) else list(text)
     if lines:
-        _print("\n".join(clean(line) for line in lines))
+        piece("".join(f"{line}\n" for line in lines))
 
 
 def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def error(shell: Shell, message: str, *, kind: str, code: int) -> None:
     message = "\n".join(_without_middle(line) for line in message.split("\n"))
     if shell.json:
         told = {"kind": kind, "exit_code": code, "message": message}
-        _print(_json({**envelope(shell, shell.command, None), "error": told}))
+        piece(_json({**envelope(shell, shell.command, None), "error": told}))
     say(f"error: {message}")
 
 
@@ -89,11 +89,6 @@ def warn(shell: Shell, message: str) -> None:
         say(f"warning: {message}")
 
 
-def line(text: str) -> None:
-    """Print a line of a result at once, before the rest of it."""
-    _print(clean(text))
-
-
 def say(text: str) -> None:
     """Print a line for the person at the terminal."""
     stream = sys.stderr
@@ -108,7 +103,7 @@ def say(text: str) -> None:
 
 
 def piece(text: str) -> None:
-    """Print part of a line at once, as tokens come."""
+    """Print part of a result at once, as its lines or the tokens of a line come."""
     sign("")
     shown = clean(text)
     if shown and sys.stdout is not None:
@@ -121,11 +116,6 @@ def flush() -> None:
     sign("")
     _Line.begun = False
     _write("")
-
-
-def _print(text: str) -> None:
-    sign("")
-    _write(text + "\n")
 
 
 def _write(text: str) -> None:

@@ -283,7 +283,8 @@ def _printer(opened: Opened) -> Callable[[str], None] | None:
     """Return what prints a line for the owner; None: nobody sees what is printed."""
     if not sys.stdout.isatty():
         return None
-    return (lambda _: None) if opened.shell.json else output.line  # as JSON it is in the result
+    # as JSON it is in the result
+    return lambda text: None if opened.shell.json else output.piece(f"{text}\n")
 
 
 def _flush(runtime: Runtime, compaction: job.JobResult, limit: int) -> job.JobResult:

@@ -179,9 +179,6 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
             said: The help of each.
         """
 
-        def listing_(opened: Opened) -> None:
-            self.list(opened)
-
         def showing(opened: Opened, name: str) -> None:
             record = listing.Viewer(opened).seen(self.find(opened, name))
             self.show(opened, record, self.face(opened, record))
@@ -201,7 +198,7 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
             self.remove(opened, name, yes=yes, dry_run=dry_run)
 
         bodies: dict[str, Callable[..., None]] = {
-            "list": listing_,
+            "list": lambda opened: self.list(opened),
             "show": showing,
             "edit": editing,
             "remove": removing,

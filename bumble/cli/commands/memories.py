@@ -24,7 +24,6 @@ from bumble.records import base, beliefs, episodes
 from bumble.text import words as tag_words
 
 app = command.group()
-TOLD_SIGNIFICANCE = 0.5  # of what the owner finds worth writing down
 EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 
@@ -135,7 +134,7 @@ def add(
     ] = None,
     significance: Annotated[
         float, typer.Option(min=0, max=1, help="How much it mattered, from 0 to 1.")
-    ] = TOLD_SIGNIFICANCE,
+    ] = 0.5,  # of what the owner finds worth writing down
     person: command.PeopleOption = None,
     tag: command.TagOption = None,
     dry_run: command.DryRunOption = False,
@@ -157,8 +156,6 @@ def add(
 belief_app = command.group()
 TOLD_SOURCES = tuple(name for name in beliefs.ORIGINS if name != "dream")
 BY = ("user", "extracted", "dream")
-TOLD_CONFIDENCE = 0.8  # in what the owner says outright: high, and never certain
-TOLD_CATEGORY = "world_fact"
 
 
 def _strength(opened: opening.Opened, belief: beliefs.Belief) -> float:
@@ -256,10 +253,10 @@ def add_belief(
     editor: writing.EditorOption = False,
     category: Annotated[
         str, typer.Option(help=f"One of {', '.join(beliefs.CATEGORIES)}.")
-    ] = TOLD_CATEGORY,
+    ] = "world_fact",
     confidence: Annotated[
         float, typer.Option(min=0, max=1, help="How sure it should be, from 0 to 1.")
-    ] = TOLD_CONFIDENCE,
+    ] = 0.8,  # in what the owner says outright: high, and never certain
     source: Annotated[
         str, typer.Option(help=f"Where it is from: {', '.join(TOLD_SOURCES)}.")
     ] = TOLD_SOURCES[0],
