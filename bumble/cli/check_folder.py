@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from bumble.cli import output
-from bumble.entity import changes, commits, create, git_operations, settings, uncommitted
+from bumble.entity import (
+    changes,
+    commits,
+    create,
+    git_operations,
+    settings,
+    uncommitted,
+    write_ahead,
+)
 from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
 from bumble.errors import (
     FolderOutdatedError,
@@ -141,10 +149,10 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             yield Finding(
                 "change-unreadable",
                 "a cut-off change can't be read: move it away",
-                f"{entity.relative(folder)}/{INTENT}",
+                f"{entity.relative(folder)}/{write_ahead.INTENT}",
                 fix=f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}",
             )
-    for relative in map(entity.relative, changes.stray_files(entity.root)):
+    for relative in map(entity.relative, write_ahead.stray_files(entity.root)):
         yield Finding(
             "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray",
             "a temporary file of a killed writer; the file itself is whole",

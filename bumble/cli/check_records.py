@@ -324,10 +324,10 @@ def _read(opened: opening.Opened, file: _File, relative: str, sources: Sources) 
     if file.kind is soma.SOMA:
         body_state.stored(file.path, soma.read(file.path))
     views = file.kind.read(file.path, opened.zone)
-    is_book = file.kind is kinds.KNOWLEDGE
+    is_book = file.kind is knowledge.KNOWLEDGE
     findings = list(_check_sections(views, relative, file) if is_book else ())
     documents = [view.document for view in views if view.document is not None]
-    if file.kind is kinds.PERSON:
+    if file.kind is relationships.PERSON:
         listed = [name for one in documents for name in base.texts(one.meta, "names")]
         for name in set(map(disk.same_name, (file.path.stem, *listed))):
             sources.names[name].append(relative)

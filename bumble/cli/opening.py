@@ -202,7 +202,7 @@ def _enclose(shell: Shell, root: Path) -> None:
 
 def _tell_of_foreign(shell: Shell, root: Path) -> None:
     """Say that work of another installation waits, which is not done unasked."""
-    if waiting := [*changes.leftovers(root).foreign, *uncommitted.foreign(root)]:
+    if waiting := [*write_ahead.leftovers(root).foreign, *uncommitted.foreign(root)]:
         count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
         output.warn(
             shell,

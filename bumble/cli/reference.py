@@ -60,7 +60,7 @@ def setting_rows(
     said = explained(section)
     for name, kind in schema.fields(section).items():
         base, notes = schema.bare(kind)
-        marks = [f"({note.label})" for note in notes if isinstance(note, config.Mark)]
+        marks = [f"({note})" for note in notes if note in (config.YOURS, config.OWNERS)]
         if schema.is_section(base):
             yield (*above, name), said.get(name) or " ".join(base.__doc__.split("\n\n")[0].split())
             yield from setting_rows(base, (*above, name))

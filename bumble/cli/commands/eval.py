@@ -34,7 +34,16 @@ from bumble.guard import origins, verifier
 from bumble.history import lookup
 from bumble.prompt import transcript
 from bumble.recall import memory_search
-from bumble.records import base, checks, dreams, kinds, session_files, sessions
+from bumble.records import (
+    base,
+    checks,
+    dreams,
+    kinds,
+    knowledge,
+    relationships,
+    session_files,
+    sessions,
+)
 from bumble.records.kind import Kind, RecordView
 from bumble.runtime.runtime import Runtime
 from bumble.text import printable, words

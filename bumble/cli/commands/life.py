@@ -72,9 +72,9 @@ def show(
         error.args = (f"{error}\nOf times there are {TODAY} and {WEEK}.",)
         raise
     life = _collected(opened, listing.reader(opened), lambda done, total: None)
-    dreamt = {entry.text for entry in life.of(kinds.DREAM)}
-    believed = [entry for entry in life.of(kinds.BELIEF) if entry.text not in dreamt]
-    life.entries[kinds.BELIEF.name] = believed
+    dreamt = {entry.text for entry in life.of(dreams.DREAM)}
+    believed = [entry for entry in life.of(beliefs.BELIEF) if entry.text not in dreamt]
+    life.entries[beliefs.BELIEF.name] = believed
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
         data, lines = _person(life, person, seen, withheld(listing.origin_of(person)))
@@ -115,7 +115,7 @@ def _told(
 ) -> Iterator[str]:
     yield head
     if not any(found.values()):
-        talks = life.entries.get(kinds.SESSION.name)
+        talks = life.entries.get(session_files.SESSION.name)
         how = f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
         if talks:
             last = _day(talks[0].at)
