@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import MAXYEAR, UTC, datetime, timedelta, timezone
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -26,15 +26,15 @@ from bumble.errors import (
     RecordMissingError,
 )
 from bumble.files import git
-from bumble.records import base, fields, kinds, soma
+from bumble.records import base, kinds, soma
 from bumble.records.kind import changed_lines
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.runtime import audiences
 
 UNDOES = "Undoes"  # the trailer that names the commit an undo took back
-FIELDS = ("%H", "%h", "%aI", "%an", "%P", "%s", "%b")
+FIELDS = ("%H", "%h", "%ad", "%an", "%P", "%s", "%b")
 FORMAT = "".join(f"{field}%x00" for field in FIELDS)  # the one sign that no commit can hold
-WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8")
+WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8", "--date=raw")
 
 _SPECIAL = patterns.compile(r"[][.*+?(){}^$|\\]")  # what git would not take by the letter
 
@@ -140,13 +140,13 @@ def _commits(rows: Sequence[str]) -> Iterator[Commit]:
     """Read what git prints: for each commit its fields, an end, and what it did to which file."""
     at = 0
     while at + len(FIELDS) < len(rows):
-        row = rows[at : at + len(FIELDS)]
+        fields = rows[at : at + len(FIELDS)]
         at += len(FIELDS) + 1
         first = at
         while at + 1 < len(rows) and len(rows[at].strip()) == 1:  # a letter; a hash is longer
             at += 2
         pairs = zip(rows[first:at:2], rows[first + 1 : at : 2], strict=True)
-        yield _commit(row, _of_records([(path, letter.strip()) for letter, path in pairs]))
+        yield _commit(fields, _of_records([(path, letter.strip()) for letter, path in pairs]))
 
 
 def _of_records(pairs: Sequence[tuple[str, str]]) -> tuple[Touched, ...]:
@@ -162,11 +162,22 @@ def _of_records(pairs: Sequence[tuple[str, str]]) -> tuple[Touched, ...]:
     return tuple(touched.values())
 
 
-def _commit(row: Sequence[str], touched: tuple[Touched, ...]) -> Commit:
-    id_, short, at, by, parents, title, message = row
+def _commit(fields: Sequence[str], touched: tuple[Touched, ...]) -> Commit:
+    id_, short, at, by, parents, title, message = fields
     body, trailers = _message(message)
-    when = fields.moment(at) or datetime.fromtimestamp(0, UTC)  # any time may stand there
+    when = moment(at)
     return Commit(id_, short, when, by, tuple(parents.split()), title, body, trailers, touched)
+
+
+def moment(raw: str) -> datetime:
+    """Read the time of a commit, as git has it: seconds, and the zone; any may stand there."""
+    seconds, _, zone = raw.partition(" ")
+    try:
+        hours, minutes = int(zone[:3]), int(f"{zone[:1]}{zone[3:]}")
+        at = datetime.fromtimestamp(int(seconds), timezone(timedelta(hours=hours, minutes=minutes)))
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)
+    return at if at.year < MAXYEAR else datetime.fromtimestamp(0, UTC)
 
 
 def _message(text: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
