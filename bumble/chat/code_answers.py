@@ -43,6 +43,7 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
 }
 _PERCENT = patterns.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
 _NUMBER = patterns.compile(r"\d+(?:\.\d+)?")
+_POINT = patterns.compile(r"\d\.\d{3}")
 _COMMA = patterns.compile(r"(?<=\d),(?=\d)")
 _SUM = patterns.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 
@@ -402,11 +403,19 @@ def calculated(text: str, signs: Mapping[str, str]) -> str:
 def worked_out(written: str, asked: str, language: str) -> str:
     """Work out a sum that a model wrote, with the sum; empty unless it has the numbers asked of."""
     written = _COMMA.sub(".", written.strip().strip("`= "))
+    told = Counter[Decimal]()
+    for number in values.read(asked, language).numbers:
+        if number.claimed:
+            word = _COMMA.sub(".", number.word)  # "1.260" is one thousand, but in English
+            is_point = language == "en" and _POINT.fullmatch(number.word)
+            amount = Decimal(word) if is_point else number.value
+            written = re.sub(rf"(?<![\d.]){re.escape(word)}(?![\d.])", f"{amount}", written)
+            told[amount] += 1
     result = calculated(written, {})
-    numbers = values.read(asked, language).numbers
-    told = Counter(number.value for number in numbers if number.claimed)
     used = Counter(Decimal(one) for one in _NUMBER.findall(written))
-    strange = [number for number in used - told if number not in PERCENT]  # each counts once
+    # each counts once; of what a share is taken stands there again
+    more = used.keys() - told.keys() if PERCENT & used.keys() else (used - told).keys()
+    strange = more - PERCENT
     if not result or len(used) < LEAST_NUMBERS or told.keys() - used.keys() or strange:
         return ""
     return f"{written} = {result}"

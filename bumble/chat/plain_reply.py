@@ -45,7 +45,7 @@ from bumble.text import stop_words, tokens, words
 
 PAGE = "talk_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
-ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS, PURPOSE_TOKENS = 90, 400, 40, 60
+ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS, PURPOSE_TOKENS = 90, 400, 60, 60
 CHOICE_TOKENS = 4
 TASK_TEMPERATURE = 0.3  # of a model that isn't sure of itself at its own
 TASK_SEEN = 4  # messages just before a task, which it may be about

@@ -738,6 +738,20 @@ def test_a_sum_that_a_model_wrote_has_the_numbers_of_the_message(written: str, r
     assert code_answers.worked_out(written, asked, "en") == result
 
 
+@pytest.mark.parametrize(
+    ("asked", "language", "written", "result"),
+    [
+        ("die Wohnung kostet 1.260, wir sind zu 7", "de", "1.260 / 7", "1260 / 7 = 180"),
+        ("52 litres at 1.789 each", "en", "52 * 1.789", "52 * 1.789 = 93.028"),
+        ("3200 less 980 and 19%", "en", "3200 - 980 - 3200 * 19 / 100", "1612"),
+    ],
+)
+def test_numbers_of_a_sum_are_read_as_they_were_written(
+    asked: str, language: str, written: str, result: str
+) -> None:
+    assert code_answers.worked_out(written, asked, language).endswith(result)
+
+
 def test_who_tells_of_somebody_else_is_not_greeted_by_that_name(ada: Entity) -> None:
     text = "my granddaughter becky put you on this computer"
     talk, _ = told(ada, {text: reading("introduce", "tell", keep=True, name="becky")})
