@@ -77,8 +77,8 @@ _UNREAL = {
 }
 # "I promised her I would come": what is to come, seen from then.
 _TOLD_BEFORE = patterns.compile(
-    r"\b(?:said|told|promised|swore|knew|agreed|decided|announced|warned|heard|wrote|mentioned)\b"
-    r".*?\b(?:would|wouldn't|'d)\b"
+    r"(\b(?:said|told|promised|swore|knew|agreed|decided|announced|warned|heard|wrote|mentioned)\b"
+    r"(?:(?!\b(?:if|wish|imagin))[^.!?;])*?)(?:\bwould(?:n't)?\b|'d\b)"
 )
 # Forms of an infinitive that is commoner than they are: a noun such as "librería" has none.
 _BY_INFINITIVE = {
@@ -246,7 +246,7 @@ def is_unreal(text: str, language: str) -> bool:
     """Whether a verb is of what is only imagined, or a condition is named."""
     plain = text.casefold().replace("’", "'")
     form = _UNREAL.get(language)
-    told = _TOLD_BEFORE.sub("", plain) if language == "en" else plain
+    told = _TOLD_BEFORE.sub(r"\1", plain) if language == "en" else plain
     if form and re.search(rf"(?<!\w)(?:{form})(?!\w)", told):
         return True
     return language in _BY_INFINITIVE and any(

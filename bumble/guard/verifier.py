@@ -32,6 +32,7 @@ ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told
 # Weight of words of one message that only the entity said: from which on they tell something, how
 # many times that of what the cited messages say of it, and enough by themselves.
 ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
+ENOUGH_CHARS = 30  # of what was said, to be sure of its language
 _OLDEST = 120
 # Words before a round number that stands for one near it.
 _ABOUTS = """
@@ -133,7 +134,9 @@ def _said_by_entity(
     language = words.language(text, *(one.text for one in sources.window))
     names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
     called = clauses.stems_of(names, language)
-    if words.language(text, default=language) != words.language(*(one.text for one in cited)):
+    spoken = " ".join(one.text for one in cited)
+    own_language = words.language(text, default=language)
+    if len(spoken) >= ENOUGH_CHARS and words.language(spoken, default=language) != own_language:
         return ""  # of words in two languages none are the same
     told = clauses.weigh(clauses.tokens_of(text), language)
     whole = {words.stem(token, language): token for token in clauses.tokens_of(text)}

@@ -367,6 +367,11 @@ class Dreamt(Struct, frozen=True):
     thread: str  # one line, at most THREAD_MAX_CHARS
     title: str
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing lacks that was asked for."""
+        return len(self.fragments) >= MIN_FRAGMENTS and bool(self.thread)
+
     def repeats(self, earlier: dreams.Dream) -> bool:
         """Whether its thread, or all of its fragments, are those of an earlier dream."""
         own, other = stop_words.bare(self.thread), stop_words.bare(earlier.thread)
@@ -375,10 +380,10 @@ class Dreamt(Struct, frozen=True):
 
 
 def schema() -> dict[str, Any]:
-    """Return what an answer looks like; the title comes last, for an answer may be cut off."""
+    """Return what an answer looks like; of one that is cut off the title alone may be half."""
     return closed(
         {
-            "fragments": array(text(FRAGMENT_MAX_CHARS), MAX_FRAGMENTS, least=MIN_FRAGMENTS),
+            "fragments": array(text(FRAGMENT_MAX_CHARS), MAX_FRAGMENTS, least=1),
             "thread": text(THREAD_MAX_CHARS),
             "title": text(titles.MAX_CHARS),
         }
@@ -555,11 +560,15 @@ def _dreamt(
     question = request(
         runtime, "dream", slots, max_tokens=config.max_tokens, temperature=config.temperature
     )
+    dreamt: list[Dreamt] = []
     with suppress(AnswerInvalidError):
-        question = replace(question, seed=seed % 2**31)
-        dreamt = read_dream(structured.answer(runtime.model, question, schema()))
-        return dreamt if dreamt.fragments or dreamt.thread else None
-    return None
+        for attempt in (seed, seed + 1):
+            question = replace(question, seed=attempt % 2**31)
+            dreamt.append(read_dream(structured.answer(runtime.model, question, schema())))
+            if dreamt[-1].whole:
+                break
+    best = max(dreamt, key=lambda one: (bool(one.thread), len(one.fragments)), default=None)
+    return best if best and (best.fragments or best.thread) else None
 
 
 def _night(

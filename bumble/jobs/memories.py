@@ -184,8 +184,9 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
 
 def _plan_facts(
     runtime: Runtime, shown: Scene, memories: Memories, renamings: Sequence[renaming.Renaming]
-) -> tuple[changes.Change | None, tuple[str, ...]]:
-    refused = list[str]()
+) -> tuple[changes.Change | None, tuple[str, ...], list[LearntFact]]:
+    """Plan to write facts; with what is refused, and those that are not."""
+    refused, kept = list[str](), list[LearntFact]()
     before = knowledge.read(runtime.entity.knowledge)
     book, last = before, None
     for fact in memories.facts:
@@ -205,14 +206,15 @@ def _plan_facts(
         except UserError as error:
             refused.append(f"not written: {title}: {str(error).splitlines()[0]}")
             continue
+        kept.append(fact)
         if change is not None and change.data is not None:
             book, last = knowledge.parse(change.data.decode()), change
     last = renaming.plan_knowledge(renamings, book) or last
     if last is None or last.data is None:
-        return None, tuple(refused)
+        return None, tuple(refused), kept
     # one change of several to one file: the last, on what was read first
     change = changes.write(last.path, last.data.decode(), before.source, last.why)
-    return replace(change, keeps=before.source is not None), tuple(refused)
+    return replace(change, keeps=before.source is not None), tuple(refused), kept
 
 
 def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:
@@ -223,6 +225,24 @@ def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSec
     is_theirs = not audience or set(shown.session.people) <= set(audience)
     may = is_theirs and (written_trust != "owner" or spoken_trust in ("owner", ""))
     return may or section.locked  # which is refused, under whatever title
+
+
+def _plan_ended(
+    runtime: Runtime, shown: Scene, facts: Sequence[LearntFact]
+) -> Iterator[changes.Change]:
+    """Plan to archive the beliefs in whose place facts come, of what was told to these people.
+
+    What somebody wrote by hand stays, and the owner's word but for the owner's.
+    """
+    by_id = {id_: fact for fact in facts for id_ in fact.ends}
+    for belief in held.BELIEF.readable(runtime.entity.beliefs) if by_id else ():
+        origin, fact = belief.provenance, by_id.get(belief.id)
+        if fact is None or not origin.by or not origin.audience:
+            continue
+        is_told = origin.trust != "owner" or shown.trust(fact.cited) in ("owner", "")
+        if is_told and set(origin.audience) <= set(shown.session.people):
+            change = held.plan_update(belief, "what is known has replaced it", archived=True)
+            yield from filter(None, (change,))
 
 
 def _with(shown: Scene, old: str, fact: LearntFact, memories: Memories) -> str:
@@ -520,17 +540,14 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             touched.add(person.id)
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     renamings = _renamings(shown, memories.heard, everybody)
-    section, refused = _plan_facts(runtime, shown, memories, renamings)
+    section, refused, kept = _plan_facts(runtime, shown, memories, renamings)
     noted = _plan_heard(runtime, shown, memories.heard, memories.at)
     planned += [section, *noted]
     claims = memories.claims
     planned += belief_strength.plan_claims(runtime, claims, memories.at) if claims else ()
     taken = {change.path for change in planned if change is not None}
-    ends = {id_ for fact in memories.facts for id_ in fact.ends}
-    believed = held.BELIEF.readable(runtime.entity.beliefs) if ends else ()
-    for one in (each for each in believed if each.id in ends):
-        change = held.plan_update(one, "what is known has replaced it", archived=True)
-        if change is not None and change.path not in taken:
+    for change in _plan_ended(runtime, shown, kept):
+        if change.path not in taken:
             planned.append(change)
             taken.add(change.path)
     planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()

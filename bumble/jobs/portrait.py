@@ -155,7 +155,8 @@ def untold(
 ) -> str:
     """Return a portrait without what is known elsewhere: a fact stands in one record.
 
-    What stood in it before may stay, and so does all of it where little else would be left.
+    What stood in it before may stay, and so does all of it where little else would be left; where
+    nothing is, there is no portrait.
 
     Args:
         lines: The sentences of each of its lines.
@@ -166,7 +167,7 @@ def untold(
     whole, left = (
         "\n".join(dict.fromkeys(filter(None, map(words.paragraph, part)))) for part in (lines, own)
     )
-    return left if len(left) * 2 > len(whole) else whole
+    return left if not left or len(left) * 2 > len(whole) else whole
 
 
 LEAST_CHARS = 40  # a shorter portrait is no portrait; a sign of a script without spaces says more
@@ -220,7 +221,8 @@ FIELDS: Mapping[str, Any] = {
     "topics": {**_TEXTS, "maxItems": MAX_TOPICS},
     "unresolved": {**_TEXTS, "maxItems": MAX_UNRESOLVED},
 }
-SCORED: Mapping[str, Any] = {"anyOf": [closed(FIELDS), {"type": "null"}]}
+SCORED: Mapping[str, Any] = {"anyOf": [closed(FIELDS), {"type": "null"}]}  # of a stretch
+SCORES: Mapping[str, Any] = {**closed(FIELDS), "required": list(_NAMES)}
 
 
 class PortraitScores(Struct, frozen=True):
@@ -571,14 +573,16 @@ def _ask(
         for line in (*answer["about"], answer["mine"])
     ]
     text = untold(lines, person, known)
-    return text or None, read_scores(answer["scores"] or {}, stands), tuple(dropped)
+    return text or None, read_scores(answer.get("scores", {}), stands), tuple(dropped)
 
 
 def schema() -> dict[str, Any]:
     """Describe a portrait as it is asked for: what is known of a person, and how talking is."""
     line = {"type": "string", "maxLength": MAX_LINE_CHARS}
     about = {"type": "array", "items": line, "minItems": 1, "maxItems": MAX_LINES}
-    return closed({"about": about, "mine": line, "scores": SCORED})
+    asked = closed({"about": about, "mine": line})
+    asked["properties"]["scores"] = SCORES  # not all of them come with every answer
+    return asked
 
 
 def _plan(runtime: Runtime, reading: PortraitMaterial, update: PortraitUpdate) -> JobPlan:

@@ -54,9 +54,16 @@ def fits(audience: Audience, circle: Audience) -> bool:
 
 
 def joined(audiences: Iterable[Audience]) -> Audience:
-    """Return for whom a text is that is made of memories a circle may meet: who may meet all."""
+    """Return for whom a text is that is made of memories a circle may meet: who may meet all.
+
+    Raises:
+        ValueError: If there is nobody who may.
+    """
     first, *others = [audience for audience in audiences if audience] or [()]
-    return tuple(one for one in first if all(one in other for other in others))
+    found = tuple(one for one in first if all(one in other for other in others))
+    if first and not found:
+        raise ValueError("these memories are for nobody together")
+    return found
 
 
 class Reader(Struct, frozen=True):

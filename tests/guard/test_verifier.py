@@ -162,6 +162,7 @@ def test_a_number_the_entity_gave_itself_stands_in_what_it_tells_of_itself(
         ("They promised Hanno a job in Bruck, they would call him.", "keep"),
         ("He said Bruck would offer Hanno a job.", "keep"),
         ("A job that Bruck would offer Hanno, that is my dream.", "mend"),
+        ("I told him that if they offered Hanno a job in Bruck he would go.", "mend"),
     ],
 )
 def test_what_somebody_had_done_is_not_imagined(said: str, verdict: str) -> None:

@@ -44,7 +44,7 @@ def test_somebody_is_due_after_enough_new_talks(entity: Entity) -> None:
 
 
 def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
-    runtime = runtime_of(entity, told("review", about=LINES, mine="", scores=None), **OFF)
+    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
     portrait.run(runtime, DeepReviewJob("sam"))
     (prompt,) = asked(runtime)
     assert "Biscuit" in prompt and "brought his dog" in prompt and "likes the river" in prompt
@@ -53,7 +53,7 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
 
 
 def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> None:
-    runtime = runtime_of(entity, told("review", about=LINES, mine="", scores=None), **OFF)
+    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
     step = next(
         step for step in consolidate.check(runtime).jobs if getattr(step.job, "person", "") == "sam"
     )
@@ -64,7 +64,7 @@ def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> No
 
 
 def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None:
-    runtime = runtime_of(entity, told("review", about=LINES, mine="", scores=None), **OFF)
+    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
     before = people.find_person(runtime, "sam")
     outcome = portrait.run(runtime, DeepReviewJob("sam"))
     job.apply(runtime, outcome)
@@ -84,7 +84,7 @@ def test_what_knowledge_says_is_not_said_again_in_a_portrait(entity: Entity) -> 
     write(
         entity, knowledge.plan_set(book, "Biscuit", LINES[0], "", by_entity=True, provenance=origin)
     )
-    runtime = runtime_of(entity, told("review", about=[*LINES, MORE], mine="", scores=None), **OFF)
+    runtime = runtime_of(entity, told("review", about=[*LINES, MORE], mine=""), **OFF)
     job.apply(runtime, portrait.run(runtime, DeepReviewJob("sam")))
     assert relationships.find(entity.relationships, "sam").text == f"{LINES[1]}\n{MORE}"
 
@@ -92,9 +92,7 @@ def test_what_knowledge_says_is_not_said_again_in_a_portrait(entity: Entity) -> 
 def test_a_review_that_fails_leaves_the_portrait_and_does_not_count_as_one(
     entity: Entity,
 ) -> None:
-    runtime = runtime_of(
-        entity, told("review", about=["His dog is Rex."], mine="", scores=None), **OFF
-    )
+    runtime = runtime_of(entity, told("review", about=["His dog is Rex."], mine=""), **OFF)
     outcome = portrait.run(runtime, DeepReviewJob("sam"))
     job.apply(runtime, outcome)
     assert relationships.find(entity.relationships, "sam").text == "Sam likes the river."
@@ -110,9 +108,7 @@ def test_a_review_asked_in_vain_is_asked_again_only_after_more_talks(entity: Ent
         steps = consolidate.check(later, force=force).jobs
         return any(getattr(step.job, "person", "") == "sam" for step in steps)
 
-    runtime = runtime_of(
-        entity, told("review", about=["His dog is Rex."], mine="", scores=None), **OFF
-    )
+    runtime = runtime_of(entity, told("review", about=["His dog is Rex."], mine=""), **OFF)
     step = next(
         step for step in consolidate.check(runtime).jobs if getattr(step.job, "person", "") == "sam"
     )
@@ -126,7 +122,7 @@ def test_a_review_asked_in_vain_is_asked_again_only_after_more_talks(entity: Ent
 
 
 def test_a_portrait_edited_during_the_review_stays(entity: Entity) -> None:
-    runtime = runtime_of(entity, told("review", about=LINES, mine="", scores=None), **OFF)
+    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
     outcome = portrait.run(runtime, DeepReviewJob("sam"))
     file = entity.relationships / "sam.md"
     file.write_text(file.read_text() + "By hand.\n")

@@ -156,13 +156,23 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
 
 
-def test_what_is_known_takes_the_place_of_a_belief(entity: Entity) -> None:
-    guess = beliefs.new("bel_1", "Sam will get a dog one day.", "world_fact", 0.5, NOON)
-    write(entity, beliefs.BELIEF.plan_new(guess, ""))
+@pytest.mark.parametrize(
+    ("origin", "archived"),
+    [
+        (Provenance(by="distill", trust="person", audience=("sam",)), True),
+        (Provenance(by="distill", trust="person"), False),  # others hold it, too
+        (Provenance(audience=("sam",)), False),  # by hand
+    ],
+)
+def test_what_is_known_takes_the_place_of_a_belief(
+    entity: Entity, origin: Provenance, archived: bool
+) -> None:
+    guess = ("bel_1", "Sam will get a dog one day.", "world_fact", 0.5, NOON)
+    write(entity, beliefs.BELIEF.plan_new(beliefs.new(*guess, provenance=origin), ""))
     heard(entity, DOG)
     dealt(entity, makes(HAS_DOG, knowledge=[fact("Biscuit", HAS_DOG, replaces=["b1"])]))
     [held] = beliefs.BELIEF.readable(entity.beliefs)
-    assert held.archived
+    assert held.archived is archived
     assert sections(entity) == {"Biscuit": HAS_DOG["text"]}
 
 

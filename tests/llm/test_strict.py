@@ -21,7 +21,6 @@ CLOSED = {
     "appraisal": appraisal.form(),
     "evolve": evolve.schema(["warm"], LABELS),
     "narrate": narrate.schema(LABELS),
-    "portrait": portrait.schema(),
     "musings": closed({"t1": topic_questions.questions(LABELS)}),
     "working memory": working_memory.schema(),
     "judge": completion_gate.SCHEMA,
@@ -30,6 +29,7 @@ CLOSED = {
 }
 # what may be left out stays as it was, or is not looked for
 OPEN = {
+    "portrait": portrait.schema(),
     "deep recall": deep_recall.SCHEMA,
     "tools": loop.schema(
         tool_list.declared(ToolsConfig(files=True, run_command=True, deep_recall=True))
