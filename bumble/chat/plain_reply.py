@@ -146,7 +146,8 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     if is_wish and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
     rest = [one for part, one in parts.items() if part not in asking]
-    does = {name for one in rest for name in TASKS if asks(one, name)}
+    wants = [(one, name) for one in rest for name in TASKS if one.main == name or said.has(name)]
+    does = {name for one, name in wants if asks(one, name)}
     if does or not asking:
         unsure = [name for name in TASKS if said.scores.get(name, -9.0) <= PERHAPS_NOT]
         own = {name: said.scores.get(name, -9.0) for name in (*none, *unsure)}
