@@ -194,7 +194,8 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
     """Return what the tools of a turn may know of it."""
     session, who = turn.recalled.session, turn.heard.who
     unseen = turn.recalled.seen.unseen
-    quoted = {block.trust for block in turn.composed.blocks if block.trust}
+    # what comes to mind marks no answer: one would mark the next, and so all that is lived after it
+    attached = {one.trust for one in turn.composed.blocks if one.name == preamble.ATTACHED}
     return replace(
         tools.context_of(runtime, session, origin_of(runtime, turn.heard), "chat", unseen),
         said=tuple(
@@ -204,7 +205,7 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
         ),
         known=(who.name, runtime.identity.name),
         owner=runtime.identity.owner.name or "its owner",
-        read=quoted | tools.tiers_read(session.messages),
+        read=attached | tools.tiers_read(session.messages),
         outside=turn.recalled.outside,
     )
 
