@@ -212,10 +212,10 @@ def plan(
     gone = set(entry.ids) if entry else set()
     draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
     transcripts.hear(draft)
-    _read_views(draft)
-    # transcripts first: an episode is told anew of what is left of one
-    for kind in sorted(kinds.KINDS, key=lambda one: one is not session_files.SESSION):
-        for path in kind.paths(entity) if kind.forgetting in FORGETTERS else ():
+    for path in session_files.SESSION.paths(entity):  # an episode is told anew of what is left
+        transcripts.forget(draft, path)
+    for kind, path in _read_views(draft):
+        if kind.forgetting in FORGETTERS:
             FORGETTERS[kind.forgetting](draft, kind, path)
     record_files.forget_workspace(draft)
     record_files.forget_body(draft)
@@ -244,8 +244,12 @@ def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
     return forgotten.plan_add(at, plan.names, plan.ids, key, "keep in mind what is forgotten")
 
 
-def _read_views(draft: ForgettingDraft) -> None:
-    """Read every record but the transcripts, and find all that goes: one may rest on another."""
+def _read_views(draft: ForgettingDraft) -> list[tuple[Kind, Path]]:
+    """Read every record but the transcripts, and find all that goes: one may rest on another.
+
+    Returns:
+        The files that were read: another process may add some meanwhile.
+    """
     read = [
         (kind, path, kind.read(path, draft.zone))
         for kind in kinds.KINDS
@@ -256,11 +260,12 @@ def _read_views(draft: ForgettingDraft) -> None:
     named = [view for kind, _, views in read if kind.prefix for view in views]
     while more := {view.id for view in named if draft.is_own(view)} - draft.gone:
         draft.gone |= more
+    return [(kind, path) for kind, path, _ in read]
 
 
-# how each way of forgetting is done; of `listed` nothing is changed, a name in it is shown
+# How each way of forgetting is done, but that of transcripts; of `listed` nothing is changed, a
+# name in it is shown.
 FORGETTERS: Mapping[Way, Callable[[ForgettingDraft, Kind, Path], None]] = {
-    "lines": transcripts.forget,
     "beside": record_files.forget_files,
     "file": record_files.forget_files,
     "parts": record_files.forget_parts,
@@ -446,9 +451,9 @@ def _listed(entity: Entity, zone: tzinfo) -> set[str]:
     """Return the ids of all whom a record is of or for; one that can't be read names nobody."""
     listed = set[str]()
     for kind in kinds.KINDS:
-        for path in (
-            kind.paths(entity) if kind not in (relationships.PERSON, session_files.SESSION) else ()
-        ):
+        if kind in (relationships.PERSON, session_files.SESSION):  # looked at before
+            continue
+        for path in kind.paths(entity):
             with suppress(RecordInvalidError):
                 views = kind.read(path, zone)
                 listed |= {one for view in views for one in (*view.origin.audience, *view.people)}

@@ -19,7 +19,6 @@ from bumble.jobs.forgetting.draft import (
     without_sentences,
 )
 from bumble.records import base, fields, jsonl, session_files, sessions
-from bumble.records.kind import Kind
 from bumble.text import moments
 
 # What a line of a transcript keeps when its words go; a later version may add words of any name.
@@ -84,7 +83,7 @@ def _lost_messages(draft: ForgettingDraft, session: sessions.Session) -> set[str
     return lost
 
 
-def forget(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
+def forget(draft: ForgettingDraft, path: Path) -> None:
     """Take their words out of a transcript, and remove what lies beside it and holds them."""
     session = session_files.load(path)
     alone = session.people == (draft.person,) and session.id in draft.gone
@@ -93,7 +92,7 @@ def forget(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
     if new != session.source:
         data, old = new.encode(errors="surrogateescape"), disk.sha256(disk.read(path))
         change = Change(draft.entity.relative(path), "forget what was said", data, old)
-        draft.add(change, kind.plural)
+        draft.add(change, session_files.SESSION.plural)
         draft.counts["messages"] += sum(
             message.id in draft.gone and not is_emptied(message) for message in session.messages
         )

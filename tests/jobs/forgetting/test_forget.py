@@ -33,6 +33,7 @@ from bumble.records import (
 )
 from bumble.records.base import Provenance
 from bumble.records.episodes import Imprint
+from bumble.records.kind import Kind
 from bumble.records.relationships import PendingNote
 from bumble.records.sessions import Appraised, Compaction
 from tests.support import record_files
@@ -150,6 +151,22 @@ def test_nothing_that_was_told_is_left_in_any_file(entity: Entity) -> None:
     for path in entity.root.rglob("*"):
         if path.is_file() and ".bumble" not in path.parts and path.name != "memory.db":
             assert SECRET not in path.read_text(), path
+
+
+def test_what_another_process_writes_meanwhile_is_left_to_it(
+    entity: Entity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = forget._read_views
+
+    def late(draft: ForgettingDraft) -> list[tuple[Kind, Path]]:
+        files = read(draft)
+        said = beliefs.new("bel_3", "Bo bakes.", "preference", 0.5, NOON)
+        write(entity, beliefs.BELIEF.plan_new(said, ""))
+        return files
+
+    monkeypatch.setattr(forget, "_read_views", late)
+    forgotten(entity)
+    assert "bel_3" in [one.id for one in beliefs.BELIEF.readable(entity.beliefs)]
 
 
 def test_a_conversation_of_somebody_else_keeps_every_byte(entity: Entity) -> None:
