@@ -607,9 +607,13 @@ def _episodes(
         and base.may_read(episode.audience, (person.id,))
         and not provenance.is_untrusted(episode.provenance.trust)
     ]
-    weightiest = sorted(shared_episodes, key=lambda one: (-one.significance, one.id))
-    groups = tokens.packed(weightiest, lambda one: tokens.estimate(_text_of(one)), budget_tokens)
-    return sorted(groups[0], key=lambda episode: episode.at) if groups else []
+    chosen: list[Episode] = []
+    for episode in sorted(shared_episodes, key=lambda one: (-one.significance, one.id)):
+        cost = tokens.estimate(_text_of(episode))
+        if cost <= budget_tokens:
+            chosen.append(episode)
+            budget_tokens -= cost
+    return sorted(chosen, key=lambda episode: episode.at)
 
 
 def _text_of(episode: Episode) -> str:

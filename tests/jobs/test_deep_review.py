@@ -52,6 +52,18 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
         assert secret not in prompt
 
 
+def test_what_is_too_long_leaves_room_to_what_weighs_less(entity: Entity) -> None:
+    long = episodes.new("ep_3", NOON, 0.9, "He rowed. " * 200, people=("sam",))
+    write(entity, episodes.EPISODE.plan_new(long, ""))
+    for most, read in ((1200, [True, True]), (200, [True, False]), (1, [False, False])):
+        answer = told("review", about=LINES, mine="", scores=None)
+        room = {"memory__relational__deep_review_max_tokens": most}
+        runtime = runtime_of(entity, answer, **OFF, **room)
+        portrait.run(runtime, DeepReviewJob("sam"))
+        (prompt,) = asked(runtime)
+        assert [text in prompt for text in ("brought his dog", "He rowed.")] == read
+
+
 def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> None:
     runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
     step = next(
