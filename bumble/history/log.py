@@ -303,5 +303,5 @@ def _described(version: Version) -> list[str]:
     kind, lines = kinds.of_path(version.path), list[str]()
     if kind is not None:
         with suppress(ValueError):  # not such a record, before or after
-            lines = list(kind.tell(PurePosixPath(version.path).stem, before, after))
+            lines = list(kind.tell(PurePosixPath(version.path), before, after))
     return lines or list(changed_lines(before, after))

@@ -259,7 +259,7 @@ class Kind(Struct, frozen=True, kw_only=True):
         """Return what the values of two sides become."""
         return self.joiner(base, current, incoming)
 
-    def tell(self, name: str, before: str | None, after: str | None) -> Told:
+    def tell(self, path: PurePosixPath, before: str | None, after: str | None) -> Told:
         """Yield what a log says of a change of a file; nothing: its lines are shown."""
         return self.teller(before, after) if self.teller else iter(())
 
@@ -395,9 +395,10 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Return what the values of two sides become."""
         return self.record.merged(base, current, incoming)
 
-    def tell(self, name: str, before: str | None, after: str | None) -> Told:
+    def tell(self, path: PurePosixPath, before: str | None, after: str | None) -> Told:
         """Yield what a log says of a change of a record."""
-        old, new = (None if text is None else self.parse(text, name) for text in (before, after))
+        stem = self.named(path)
+        old, new = (None if text is None else self.parse(text, stem) for text in (before, after))
         if old is not None and new is not None:
             yield from new.changes_since(old)
         elif (one := new or old) is not None:

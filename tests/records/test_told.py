@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
+from bumble.entity.changes import Version
+from bumble.history import log
 from bumble.records import anchors, beliefs, episodes, projects, relationships
 from bumble.records.relationships import PendingNote, Scores
 
@@ -51,8 +54,20 @@ def test_a_person_tells_of_talks_scores_notes_and_names() -> None:
 
 def test_a_portrait_of_which_only_the_sources_changed_says_that_and_shows_no_mark() -> None:
     text = "---\nlines:\n  h0123456789ab: {by: distill, from: [msg_1]}\n---\n\nRows.\n"
-    told = relationships.PERSON.tell("kim", text, text.replace("msg_1", "msg_2"))
+    told = relationships.PERSON.tell(PurePosixPath("kim.md"), text, text.replace("msg_1", "msg_2"))
     assert list(told) == ["kim: portrait rests on other words"]
+
+
+def test_what_lies_in_a_folder_of_its_own_is_told_by_the_name_of_that() -> None:
+    for path, text, told in (
+        (
+            "sessions/ses_1/handover.md",
+            "---\nat: 2026-05-24T03:12:47Z\n---\n\nTea.\n",
+            "brief of ses_1",
+        ),
+        ("skills/tea/SKILL.md", "---\ndescription: Boil.\n---\n\nPour.\n", "skill tea: Boil."),
+    ):
+        assert log.describe(Version(path, None, text.encode()))[0] == f"new {told}"
 
 
 def test_others_tell_of_what_became_of_them() -> None:
