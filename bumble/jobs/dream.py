@@ -242,15 +242,17 @@ def eligible(
 
 
 def _far_apart(best: Sequence[Episode], hours: float) -> tuple[Places, Places]:
-    """Return the places of all pairs, older and newer, that time and audience let meet."""
+    """Return the places of all pairs, older and newer, that time and audience let meet.
+
+    All whom the one memory is for may meet the other, or the other way round.
+    """
     at = np.array([memory.at.timestamp() for memory in best])
     older, newer = np.triu_indices(len(best), 1)
     far = at[newer] - at[older] >= hours * 3600
-    circles = [tuple(sorted(memory.audience)) for memory in best]
-    circle_numbers = {circle: n for n, circle in enumerate(sorted({(), *circles}))}  # 0: everyone
-    circle = np.array([circle_numbers[circle] for circle in circles])
-    older_circle, other = circle[older], circle[newer]
-    together = far & ((older_circle == other) | (older_circle == 0) | (other == 0))
+    circles = list(dict.fromkeys(memory.audience for memory in best))
+    fits = np.array([[provenance.fits(one, other) for other in circles] for one in circles])
+    circle = np.array([circles.index(memory.audience) for memory in best])
+    together = far & (fits | fits.T)[circle[older], circle[newer]]
     return older[together], newer[together]
 
 
@@ -259,14 +261,14 @@ def _pair(older: Episode, newer: Episode, similarity: float | None) -> Pair:
         (older.id, newer.id),
         older.significance * newer.significance,
         similarity,
-        older.audience or newer.audience,
+        provenance.joined((older.audience, newer.audience)),
     )
 
 
 def choose(
     pairs: Sequence[Pair], dreamt: Collection[Key], count: int, rng: random.Random
 ) -> tuple[Pair, ...]:
-    """Choose the pairs of one dream, all of one circle, by chance weighted by significance.
+    """Choose the pairs of one dream, which one circle may meet, by chance and significance.
 
     A pair that was dreamt before comes only when none is left that was not.
 

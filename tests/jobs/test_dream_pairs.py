@@ -67,13 +67,25 @@ def test_every_pair_keeps_all_limits(
         older, newer = (by_id[one] for one in pair.ids)
         assert newer.at - older.at >= timedelta(hours=24)
         assert min(older.significance, newer.significance) > 0.1
-        assert not older.audience or not newer.audience or older.audience == newer.audience
+        circles = [older.audience, newer.audience]
+        assert pair.audience == provenance.joined(circles)
+        assert all(provenance.fits(circle, pair.audience) for circle in circles)
         assert (pair.similarity is None) == (vectors is None)
         if vectors is not None:
             alike = float(vectors[older.id] @ vectors[newer.id])
             assert alike <= 0.35 + 1e-6
     closed = [pair.audience for pair in chosen if pair.audience]
     assert not closed or provenance.joined(closed)
+
+
+def test_what_a_smaller_circle_may_meet_too_is_dreamt_for_that_circle() -> None:
+    circles = [("sam",), ("mara", "sam"), ("bo",), ()]
+    found = [memory(f"ep_{n}", 2 * n, audience=circle) for n, circle in enumerate(circles)]
+    met = {pair.ids: pair.audience for pair in eligible_of(found, RULES, None)}
+    assert met == {
+        ("ep_0", "ep_1"): ("sam",),
+        **{(f"ep_{n}", "ep_3"): circles[n] for n in range(3)},
+    }
 
 
 def test_nights_go_through_all_pairs_before_one_comes_again() -> None:
