@@ -175,7 +175,11 @@ MIN_SIGNIFICANCE = 0.1  # of both memories of a pair
 
 
 def candidates(memories: Iterable[Episode]) -> list[Episode]:
-    """Return the memories that matter enough, the most significant of them, oldest first."""
+    """Return the memories that matter enough, the most significant of them, oldest first.
+
+    Args:
+        memories: With the significance they have at the time of the dream, not when they were made.
+    """
     able = [memory for memory in memories if memory.significance > MIN_SIGNIFICANCE]
     best = sorted(able, key=lambda memory: (-memory.significance, memory.id))[:CANDIDATES]
     return sorted(best, key=lambda memory: (memory.at, memory.id))
@@ -306,7 +310,7 @@ EVENT = "dream"  # what made a memory that was dreamt
 class DreamPool(Struct, frozen=True):
     """The memories that may be dreamt of, and the pairs of them that may meet."""
 
-    episodes: Mapping[str, Episode]
+    episodes: Mapping[str, Episode]  # their significance as it is now, not as their files have it
     pairs: tuple[Pair, ...]  # all that may meet
     similarity: str  # the scale: `calibrated`, `raw`, or `none` without an embedder
 
