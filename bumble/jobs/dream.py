@@ -441,14 +441,14 @@ def check(runtime: Runtime, *, force: bool = False, seed: int | None = None) -> 
     """Check the five gates, and whether a model may write; asks none and reads no memory."""
     at = runtime.now()
     conditions = gates(runtime, at)
-    closed = tuple(condition.name for condition in conditions if not condition.passes)
+    failed = tuple(condition.name for condition in conditions if not condition.passes)
     if force:
         conditions = tuple(
             one if one.passes else replace(one, value=f"{one.value} (bypassed)", passes=True)
             for one in conditions
         )
     conditions = (*conditions, sayings.writes(runtime))
-    return Due(conditions, (DreamJob(at, closed if force else (), seed),))
+    return Due(conditions, (DreamJob(at, failed if force else (), seed),))
 
 
 def run(runtime: Runtime, job: DreamJob) -> JobResult:
@@ -556,8 +556,8 @@ def _dreamt(
         for label, one in met
     ]
     if asked is not None:
-        text = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
-        lines.append(f"{len(chosen) + 1}. (what I could not remember) {text}")
+        shown = tokens.cut(one_line(asked.text), MEMORY_TOKENS)
+        lines.append(f"{len(chosen) + 1}. (what I could not remember) {shown}")
     slots = {
         "name": runtime.identity.name,
         "body": ebb.dream_lines(body_state.read(runtime, job.at)),
@@ -618,9 +618,9 @@ def _plan(runtime: Runtime, job: DreamJob, night: Night) -> JobPlan:
     config, past = runtime.config.soma.dreams, read(runtime)
     # somebody spoke while the model wrote, or another process has dreamt: both end a dream
     still = gates(runtime, job.at, runtime.now())
-    closed = [one for one in still if not one.passes and one.name in ENDING]
-    if closed and not job.bypassed:
-        late = tuple(f"Not kept: {one.name}: {one.value}, wants {one.wants}." for one in closed)
+    failed = [one for one in still if not one.passes and one.name in ENDING]
+    if failed and not job.bypassed:
+        late = tuple(f"Not kept: {one.name}: {one.value}, wants {one.wants}." for one in failed)
         return JobPlan((), late, ran=False)
     planned: list[Change | None] = []
     became: list[str] = []
