@@ -15,7 +15,9 @@ from datetime import UTC, datetime
 from bumble.body import affects, appraisal, bars, circadian, config, ebb, significance
 from bumble.body.soma import Soma
 from bumble.entity import changes, secrets
+from bumble.errors import RecordInvalidError, UnsafePathError
 from bumble.fallback import sayings
+from bumble.files import disk
 from bumble.index import search, terms
 from bumble.jobs.scene import StretchJob, heard_by, people_of
 from bumble.llm import ledger
@@ -138,8 +140,13 @@ EPOCH = datetime.fromtimestamp(0, UTC)  # ids cannot say earlier times
 
 def conversation(runtime: Runtime, session_id: str) -> sessions.Session | None:
     """Read a conversation; one that is gone or broken holds up no other (`doctor` names it)."""
-    files = session_files.SESSION.locate(runtime.entity, session_id)
-    return next(session_files.talks(files), None)
+    if not base.is_id(session_id):
+        return None
+    try:
+        file = disk.inside(runtime.entity.root, sessions.path(session_id))
+        return session_files.load(file) if file.is_file() else None
+    except (RecordInvalidError, UnsafePathError):
+        return None
 
 
 def audience(session: sessions.Session, messages: Sequence[sessions.Message]) -> tuple[str, ...]:
