@@ -56,8 +56,8 @@ def test_what_is_too_long_leaves_room_to_what_weighs_less(entity: Entity) -> Non
     long = episodes.new("ep_3", NOON, 0.9, "He rowed. " * 200, people=("sam",))
     write(entity, episodes.EPISODE.plan_new(long, ""))
     for most, read in ((1200, [True, True]), (200, [True, False]), (1, [False, False])):
-        answer = told("review", about=LINES, mine="", scores=None)
-        room = {"memory__relational__deep_review_max_tokens": most}
+        answer = told("review", about=LINES, mine="")
+        room: dict[str, Any] = {"memory__relational__deep_review_max_tokens": most}
         runtime = runtime_of(entity, answer, **OFF, **room)
         portrait.run(runtime, DeepReviewJob("sam"))
         (prompt,) = asked(runtime)
