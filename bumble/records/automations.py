@@ -61,7 +61,9 @@ def plan_ran(
         why: For the change set.
         enabled: Whether it is to run again.
     """
-    values: dict[str, Any] = {"last": at, "failures": failures or None}
+    values: dict[str, Any] = {"last": at}
+    if failures != automation.failures:
+        values["failures"] = failures or None
     if enabled != automation.enabled:
         values["enabled"] = enabled
     return AUTOMATION.plan_edit(automation, values, why)

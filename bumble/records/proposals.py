@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bumble.entity.changes import Change
 from bumble.records import base, kind
-from bumble.records.fields import LATER, Key, one_of, read_struct, told, write_struct
+from bumble.records.fields import Key, later, moment, one_of, read_struct, told, write_struct
 
 OPEN, APPLIED, REJECTED = "open", "applied", "rejected"
 STATUSES = (OPEN, APPLIED, REJECTED)
@@ -46,6 +46,11 @@ def _items(most: int) -> Callable[[Mapping[str, Any], str], tuple[Item, ...]]:
     return read
 
 
+def _moment(meta: Mapping[str, Any], key: str) -> datetime | None:
+    """Read a time that only a merge looks at: a word there spoils no proposal."""
+    return moment(meta.get(key))
+
+
 class Proposal(kind.Record, frozen=True, kw_only=True):
     """What the entity would change about itself."""
 
@@ -60,7 +65,7 @@ class Proposal(kind.Record, frozen=True, kw_only=True):
     interactions: int = 0  # in the entity's life, when it was made
     traits: Annotated[tuple[Item, ...], Key(read=_items(MOST_TRAITS))]
     behaviours: Annotated[tuple[Item, ...], Key(read=_items(MOST_BEHAVIOURS))]
-    decided: Annotated[datetime | None, LATER] = None  # when its owner did
+    decided: Annotated[datetime | None, Key(read=_moment, merge=later)] = None  # by its owner
     # of curiosity
     topics: Annotated[tuple[Item, ...], Key("curiosity", read=_items(MOST_TOPICS))]
 

@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from bumble.entity.changes import Version
 from bumble.history import log
-from bumble.records import anchors, beliefs, episodes, projects, relationships
+from bumble.records import (
+    anchors,
+    automations,
+    beliefs,
+    episodes,
+    projects,
+    proposals,
+    relationships,
+)
 from bumble.records.relationships import PendingNote, Scores
 
 AT = datetime(2026, 5, 24, 3, 12, 47, tzinfo=UTC)
@@ -88,3 +96,15 @@ def test_others_tell_of_what_became_of_them() -> None:
     assert list(replace(calm, recalled=2).changes_since(calm)) == [
         'anchor "Calm": recalled 0 -> 2 times'
     ]
+
+
+def test_what_a_hand_wrote_beside_a_value_stays_where_it_does_not_change() -> None:
+    text = "---\nschedule: 0 8 * * *\nfailures: 0  # mine\n---\n\nWrite.\n"
+    change = automations.plan_ran(automations.AUTOMATION.parse(text, "aut_1"), AT, 0, "ran")
+    assert change is not None
+    assert b"failures: 0  # mine\n" in (change.data or b"")
+
+
+def test_a_proposal_whose_day_of_decision_is_a_word_is_read_all_the_same() -> None:
+    text = "---\nat: 2026-05-24T03:12:47Z\ndecided: yesterday\n---\n\nx\n"
+    assert proposals.PROPOSAL.parse(text, "evo_1").decided is None
