@@ -212,3 +212,12 @@ def test_a_notice_that_is_none_is_told_with_its_line(field: str) -> None:
         sessions.parse(source)
 
     assert error.value.line == 2
+
+
+def test_a_notice_whose_share_nobody_knows_closes_no_conversation() -> None:
+    source = (
+        '{"type": "session", "id": "ses_1", "at": "2026-11-23T09:00:00Z", "by": "sam"}\n'
+        '{"type": "notice", "at": "2026-11-23T09:00:00Z", "message": "msg_1", "keep": true,'
+        ' "share": null}\n'
+    )
+    assert sessions.parse(source).notices["msg_1"].share is None
