@@ -100,6 +100,8 @@ _dated = partial(mapping, rules={}, otherwise=later)
 
 def _consolidation(base: Any, current: Any, incoming: Any) -> Any:
     """Merge when memory was last put in order; what there was to see goes with the later time."""
+    if not (isinstance(current, Mapping) and isinstance(incoming, Mapping)):
+        return by_kind(base, current, incoming)
     last = newer(current, incoming, "at")
     rules: dict[str, Rule] = {"seen": lambda *_: last.get("seen", ABSENT)}
     return mapping(base, current, incoming, rules, by_kind)

@@ -244,6 +244,12 @@ def test_feelings_join_and_one_that_has_faded_is_gone() -> None:
     assert sorted(one.name for one in found.affects) == ["envy", "joy"]
 
 
+def test_a_section_that_a_hand_emptied_takes_the_later_run() -> None:
+    base, run = ({"consolidate": {"at": later(hours).isoformat()}} for hours in (0, 24))
+    emptied = {"consolidate": None}
+    assert state.STATE.join(base, emptied, run) == state.STATE.join(base, run, emptied) == run
+
+
 @pytest.mark.parametrize("path", ["state.yaml", "soma.yaml"])
 def test_a_value_that_nobody_can_decide_leaves_no_markers_where_nothing_works_then(
     path: str,
