@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
-from functools import partial
 from pathlib import Path
 
 from msgspec import structs
@@ -181,8 +180,9 @@ NOTE_KINDS = ("experience", "directive", "world_fact", "mental_model")
 NOTE_MARK = "- "
 
 
-# The notes, oldest first.
-scratch_lines = partial(base.load_or, parse=parse, empty=tuple[MemoryLine, ...]())
+def scratch_lines(file: Path) -> tuple[MemoryLine, ...]:
+    """Return the notes, oldest first; none if there is no file."""
+    return base.load(file, parse) if file.is_file() else ()
 
 
 def origin_of_note(line: str) -> base.Provenance:

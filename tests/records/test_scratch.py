@@ -48,3 +48,8 @@ def test_what_is_no_note_is_refused(tmp_path: Path, text: str, kind: str) -> Non
     with pytest.raises(UsageError):
         note(tmp_path, text, kind)
     assert working.scratch_lines(tmp_path / working.SCRATCH_PATH) == ()
+
+
+def test_a_folder_of_that_name_holds_no_notes(tmp_path: Path) -> None:
+    (tmp_path / working.SCRATCH_PATH).mkdir(parents=True)
+    assert working.scratch_lines(tmp_path / working.SCRATCH_PATH) == ()
