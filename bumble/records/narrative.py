@@ -102,5 +102,6 @@ def plan_tell(
         return changes.write(PATH, markdown.render(values, text).text, None, why)
     if text.strip() == old.text.strip() and fingerprint in ("", old.fingerprint):
         return None
-    document = base.with_values(old.source, dict.fromkeys(_OWN) | values).with_body(text)
+    gone = {key: None for key in _OWN if key not in values}
+    document = base.with_values(old.source, values | gone).with_body(text)
     return base.plan_edit(PATH, old.source, document, why)

@@ -142,7 +142,8 @@ def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> changes.Chan
     if old is None:
         return TOPIC.plan_new(drawn, why)
     values = {key: value for key, value in drawn.source.meta.items() if key != "name"}
-    document = base.with_values(old.source, dict.fromkeys(_OWN) | values)
+    gone = {key: None for key in _OWN if key not in values}
+    document = base.with_values(old.source, values | gone)
     if old.catalysts != tuple(structs.replace(each, line=0) for each in drawn.catalysts):
         document = document.with_body(drawn.source.body)
     change = base.plan_edit(TOPIC.path(old.id), old.source, document, why)

@@ -45,3 +45,12 @@ def test_what_no_longer_holds_leaves_the_front_matter() -> None:
     new = narrative.NARRATIVE.parse(change.data.decode())
     assert (new.provenance.audience, new.provenance.sources) == ((), ())
     assert new.fingerprint == "f2"
+
+
+def test_values_keep_the_order_they_had_when_the_story_was_made() -> None:
+    old = narrative.NARRATIVE.parse("Mine.\n")
+    change = narrative.plan_tell(old, "New.", AT, Provenance("narrate"), "tell", fingerprint="f2")
+    assert change is not None
+    assert change.data is not None
+    made = list(story().source.meta)
+    assert list(narrative.NARRATIVE.parse(change.data.decode()).source.meta) == made
