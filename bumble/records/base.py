@@ -359,7 +359,11 @@ def of_text(source: str, path: Path, parse: Callable[[str, str], T]) -> T:
 
 
 def load_or(file: Path, parse: Callable[[str, str], T], empty: T) -> T:
-    """Read the record in a file; one that is not there counts as an empty one."""
+    """Read the record in a file; one that is not there counts as an empty one.
+
+    Raises:
+        RecordInvalidError: If the file does not hold such a record.
+    """
     return load(file, parse) if file.exists() else empty
 
 

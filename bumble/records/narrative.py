@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from functools import partial
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from bumble import patterns
@@ -55,7 +55,9 @@ NARRATIVE = kind.RecordKind(
 )
 
 
-read = partial(base.load_or, parse=NARRATIVE.parse, empty=None)
+def read(file: Path) -> Narrative | None:
+    """Read the story; None where there is no file."""
+    return base.load_or(file, NARRATIVE.parse, None)
 
 
 def uncited(text: str) -> str:
