@@ -22,7 +22,7 @@ from bumble.entity.uncommitted import CYCLE, PendingCommit
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.history import log, merge
 from bumble.records import automations, jsonl, reminders, sessions, state
-from bumble.records.session_files import HANDOVER
+from bumble.records.session_files import HANDOVER_FILE
 
 UNDO = "undo"
 NOTED_IN = {
@@ -106,7 +106,7 @@ def _check_kind(commit: log.Commit) -> None:
 
 def _is_said(commit: log.Commit, path: str) -> bool:
     """Whether a file that a commit touched holds what was said to this entity."""
-    is_of_talk = path.startswith(f"{sessions.FOLDER}/") and not path.endswith(HANDOVER)
+    is_of_talk = path.startswith(f"{sessions.FOLDER}/") and not path.endswith(HANDOVER_FILE)
     return is_of_talk and commit.cycle != "import"  # which brings what was had elsewhere
 
 

@@ -44,7 +44,7 @@ KINDS: tuple[Kind, ...] = (  # in the order in which they are read and shown
     *(episodes.EPISODE, beliefs.BELIEF, skills.SKILL, dreams.DREAM, topics.TOPIC),
     *(reminders.REMINDER, automations.AUTOMATION, checks.CHECK, anchors.ANCHOR, projects.PROJECT),
     *(proposals.PROPOSAL, questions.QUESTION),
-    *(session_files.SESSION, session_files.HANDOVER_KIND),
+    *(session_files.SESSION, session_files.HANDOVER),
 )
 # Where the one file of a kind lies, and the folders of the others.
 FILES = frozenset(pattern for kind in KINDS if kind.is_file for pattern in kind.patterns)

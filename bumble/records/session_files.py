@@ -22,7 +22,7 @@ from bumble.records import base, fields, jsonl, sessions
 from bumble.records.kind import About, Kind, Record, RecordKind, RecordView, Told
 from bumble.text import moments, printable
 
-HANDOVER = "handover.md"
+HANDOVER_FILE = "handover.md"
 TAIL_BYTES = 65_536
 REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
 MAX_TRANSCRIPT_BYTES = 64_000_000
@@ -276,8 +276,8 @@ def read_blob(folder: Path, session_id: str, reference: str) -> bytes:
 
 def read_handover(folder: Path, session_id: str) -> Handover | None:
     """Read the brief that a session left for the next; None if it left none."""
-    file = folder / session_id / HANDOVER
-    return HANDOVER_KIND.load(file) if file.exists() else None
+    file = folder / session_id / HANDOVER_FILE
+    return HANDOVER.load(file) if file.exists() else None
 
 
 def plan_handover(
@@ -290,10 +290,10 @@ def plan_handover(
 ) -> changes.Change | None:
     """Plan to write the brief that a session leaves for the next."""
     if old is None:
-        stem = f"{session_id}/{Path(HANDOVER).stem}"
-        return HANDOVER_KIND.plan_new(HANDOVER_KIND.new(stem, text, origin, at=at), why)
+        stem = f"{session_id}/{Path(HANDOVER_FILE).stem}"
+        return HANDOVER.plan_new(HANDOVER.new(stem, text, origin, at=at), why)
     document = base.with_values(old.source, {"at": base.stamp(at)} | origin.meta())
-    place = HANDOVER_KIND.place(old)
+    place = HANDOVER.place(old)
     return base.plan_edit(place, old.source, document.with_body(text), why)
 
 
@@ -351,12 +351,12 @@ SESSION = Kind(
     counted=True,
     page=True,
 )
-HANDOVER_KIND = RecordKind(
+HANDOVER = RecordKind(
     name="handover",
     singular="conversation",
     plural="conversations",
     key="handovers",
-    patterns=(f"{sessions.FOLDER}/*/{HANDOVER}",),
+    patterns=(f"{sessions.FOLDER}/*/{HANDOVER_FILE}",),
     record=Handover,
     forgetting="beside",
     merging="bumble",

@@ -101,7 +101,7 @@ def test_a_kind_in_each_bare_form_ends_no_command(kind: Kind, run: Run, tmp_path
     looking.without_models(run)
     path, texts = bare_records.texts(kind)
     for number, text in enumerate(texts):
-        if kind is session_files.HANDOVER_KIND:
+        if kind is session_files.HANDOVER:
             run.write(*kind_samples.record("session", "Hello"))
         run.write(path, text)
         assert lived_with(run, tmp_path / str(number)) == [], text

@@ -869,7 +869,7 @@ def test_a_change_of_a_kind_is_undone(kind: Kind, entity: Entity) -> None:
     git(entity.root, "init", "-q", "-b", "main")
     git(entity.root, "config", "user.name", "Sam")
     git(entity.root, "config", "user.email", "sam@example.org")
-    if kind is session_files.HANDOVER_KIND:
+    if kind is session_files.HANDOVER:
         put(entity, session_files.SESSION)
     git(entity.root, "add", "-A")
     git(entity.root, "commit", "-qm", "start")

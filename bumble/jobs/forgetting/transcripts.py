@@ -98,7 +98,7 @@ def forget(draft: ForgettingDraft, path: Path) -> None:
         )
     beside = [path.parent / "blobs" / name for name in originals]
     if any(message.id in draft.gone for message in session.messages):
-        beside.append(path.parent / session_files.HANDOVER)
+        beside.append(path.parent / session_files.HANDOVER_FILE)
     for file in filter(Path.is_file, beside):
         draft.remove(file, "files beside conversations")
 
