@@ -28,7 +28,7 @@ class Anchor(kind.Record, frozen=True, kw_only=True):
     """One state of the body that has a name."""
 
     ABOUT: ClassVar[kind.About] = kind.About(
-        called="label",
+        defaults_to_id="label",
         headline='anchor "{0.label}"',
         quoted="description",
         changed='anchor "{1.label}"',

@@ -83,7 +83,7 @@ class About(Struct, frozen=True, kw_only=True):
     found: str = "from"  # the key that says what it rests on
     schedule: str = ""  # the field that is a cron expression
     unsaid: str = ""  # what is wrong with one that has no text; empty: nothing
-    called: str = ""  # the attribute that is its id where nothing else is said
+    defaults_to_id: str = ""  # the attribute that is its id where nothing else is said
     filed_as: str = ""  # what its file is named for, before its id
     when: str = "at"  # the attribute that says when it was written, said or lived
     # keys of which the side counts that is newer, each with the key of the time that says so;
@@ -353,8 +353,8 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
             for one in fields.declared(self.record)
             if one.name not in drawn and (one.how.stored or one.how is fields.BODY)
         } | drawn
-        if called := self.record.ABOUT.called:
-            values[called] = values[called] or record_id
+        if name := self.record.ABOUT.defaults_to_id:
+            values[name] = values[name] or record_id
         origin = base.provenance(meta)
         made = self.record(id=record_id, stem=stem, provenance=origin, source=document, **values)
         made.check()

@@ -29,7 +29,7 @@ class Project(kind.Record, frozen=True, kw_only=True):
     """Something that is worked on."""
 
     ABOUT: ClassVar[kind.About] = kind.About(
-        called="title",
+        defaults_to_id="title",
         headline="project {0.title} ({0.status})",
         quoted="why",
         changed="project {1.title}",

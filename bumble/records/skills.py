@@ -31,7 +31,7 @@ class Skill(kind.Record, frozen=True, kw_only=True):
     """One skill; its id is the file's stem, or its folder's name."""
 
     ABOUT: ClassVar[kind.About] = kind.About(
-        called="name", headline="skill {0.name}: {0.description}", quoted=""
+        defaults_to_id="name", headline="skill {0.name}: {0.description}", quoted=""
     )
 
     name: Annotated[str, fields.Key(read=fields.line)]
