@@ -107,10 +107,12 @@ def of(
     """
     at, whole = runtime.now(), draft.answer
     felt = _felt(shown, whole) if FELT in parts else None
-    remembered = _episode(runtime, shown, job, draft, felt, at) if EPISODE in parts else (None, "")
+    lived, passed_over = None, ""
+    if EPISODE in parts:
+        lived, passed_over = _episode(runtime, shown, job, draft, felt, at)
     drawn = tuple(_portraits(runtime, shown, whole, allow_shrink)) if PORTRAITS in parts else ()
     model = "" if draft.wording else runtime.model.name
-    made = Memories(at, felt, *remembered, portraits=drawn, model=model)
+    made = Memories(at, felt, lived, passed_over, portraits=drawn, model=model)
     if FACTS not in parts:
         return made
     facts = tuple(_facts(shown, whole))

@@ -299,7 +299,8 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
         name: [labels[label] for label in dict.fromkeys(answer[name]["uses"])] for name in parts
     }
     text = _rendered(parts, used)
-    if (kept := len(narrative.uncited(text))) < len(before) * MIN_KEPT:
+    kept = len(narrative.uncited(text))
+    if kept < len(before) * MIN_KEPT:  # most of the story before it would be lost
         left = f"only {kept / len(before):.0%} of the story's length would be left"
         raise _unusable(runtime, left)
     cited = tuple(dict.fromkeys(one.id for listed in used.values() for one in listed))
