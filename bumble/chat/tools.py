@@ -216,7 +216,8 @@ def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
     """Add to what is known under a title, or correct it; what the new text is not about stays."""
     title, body = arguments["title"], arguments["body"]
-    _vouch(context, title, body)
+    is_there = knowledge.find(knowledge.read(context.entity.knowledge), title) is not None
+    _vouch(context, *(() if is_there else (title,)), body)
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)
