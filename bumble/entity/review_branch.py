@@ -181,17 +181,24 @@ def names(root: Path) -> list[str]:
 
 def _refs(root: Path, field: str, *wanted: str) -> list[str]:
     """Return what git says of some branches; nothing where it can't."""
-    return (git.run(root, "for-each-ref", f"--format=%({field})", *wanted) or "").split()
+    result = git.call(root, "for-each-ref", f"--format=%({field})", *wanted)
+    # only a newline ends a name: the owner's may hold any other space, and any bytes
+    return result.text.rstrip("\n").split("\n") if result.code == 0 and result.text else []
 
 
-def named_elsewhere(root: Path, path: str) -> set[str]:
-    """Return the names that a file has on any branch of the owner's, as it was committed there."""
-    heads = [row for row in _refs(root, "refname", "refs/heads") if not row.startswith(HEADS)]
-    if not heads:
-        return set()
+def named_nowhere(root: Path, path: str, names: Collection[str]) -> set[str]:
+    """Return which names a file has on no branch of the owner's, as it was committed there.
+
+    Where git can't read all of those branches, none is sure.
+    """
+    listed = _refs(root, "refname", "refs/heads")
+    heads = [row for row in listed if not row.startswith(HEADS)]
+    if not heads:  # nothing listed: git failed, for the proposals have branches, too
+        return set(names) if listed else set()
     options = ("--no-color", "-h", "-o", "-E", "-e", NAME.pattern)
     result = git.call(root, "grep", *options, *heads[: git.MAX_NAMES], "--", f"./{path}")
-    return set(result.text.split())
+    is_read = result.code in (0, 1)  # 1: nothing was found
+    return set(names).difference(result.text.split()) if is_read else set()
 
 
 def drop(root: Path, which: Collection[str]) -> None:

@@ -114,7 +114,7 @@ def sweep(root: Path, *, timeout_seconds: float) -> None:
 def stray(root: Path) -> list[str]:
     """Return the branches of which nothing says that they wait, on no branch of the owner's."""
     names = set(review_branch.names(root)) - set(waiting(root))
-    return sorted(names - review_branch.named_elsewhere(root, state.PATH)) if names else []
+    return sorted(review_branch.named_nowhere(root, state.PATH, names)) if names else []
 
 
 def _noted(

@@ -381,3 +381,24 @@ def test_what_waits_on_another_branch_of_the_owners_is_not_taken_away(root: Path
     decide(root, first, proposed.plan_accept)
     review_queue.sweep(root, timeout_seconds=5)
     assert review_branch.names(root) == [second]
+
+
+@pytest.mark.parametrize("name", [b"neue\xc2\xa0ideen", b"\xe3\x80\x80", b"caf\xe9"])
+def test_whatever_a_branch_of_the_owners_is_called_what_waits_on_another_stays(
+    root: Path, name: bytes
+) -> None:
+    git(root, "switch", "-q", "-c", "other", "HEAD")
+    waits = propose(root, known(root, "tea", "coffee"))
+    git(root, "switch", "-q", "main")
+    subprocess.run(["git", "branch", name], cwd=root, check=True)
+    assert review_queue.stray(root) == []
+    git(root, "branch", "-q", "-D", "other")
+    assert review_queue.stray(root) == [waits]
+
+
+def test_where_a_branch_cannot_be_read_nothing_is_taken_away(root: Path) -> None:
+    git(root, "switch", "-q", "-c", "other", "HEAD")
+    propose(root, known(root, "tea", "coffee"))
+    git(root, "switch", "-q", "main")
+    (root / ".git/refs/heads/broken").write_text(f"{'1' * 40}\n")
+    assert review_queue.stray(root) == []
