@@ -155,3 +155,24 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path: Path, through_l
     assert pipe.is_fifo()
     assert link.is_symlink()
     assert sorted(tmp_path.iterdir()) == [link, pipe, staged]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links are not counted there")
+def test_a_file_is_elsewhere_only_if_a_name_of_it_is_outside(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "in").mkdir(parents=True)
+    disk.enclose(root)
+    (root / "a").write_text("x")
+    (root / "in" / "b").hardlink_to(root / "a")
+    assert not disk.is_elsewhere(root / "a")
+    (tmp_path / "c").hardlink_to(root / "a")
+    assert disk.is_elsewhere(root / "a")
+
+
+def test_a_walk_goes_in_order_and_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "b" / "deep").mkdir(parents=True)
+    for name in ("b/deep/x", "b/y", "a", "no"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    walked = disk.walked(tmp_path, lambda inner: inner.name != "no")
+    assert list(map(str, walked)) == ["a", "link", "b/y", "b/deep/x"]

@@ -293,9 +293,10 @@ def is_elsewhere(path: Path) -> bool:
     if status.st_nlink < 2 or top is None or os.name == "nt":
         return False
     names = 0
-    for inner in walked(Path(top)):
-        with suppress(OSError):
-            names += os.path.samestat(status, os.lstat(f"{top}/{inner}"))
+    for place, _, below in os.walk(top):
+        for name in below:
+            with suppress(OSError):
+                names += os.path.samestat(status, os.lstat(f"{place}/{name}"))
     return names < status.st_nlink
 
 
@@ -310,7 +311,8 @@ def walked(
     """
     for place, folders, names in os.walk(top):
         here = PurePosixPath(Path(place).relative_to(top).as_posix())
-        links = [name for name in folders if Path(place, name).is_symlink()]
+        # Path's way to ask raises where a folder may be listed and not entered
+        links = [name for name in folders if os.path.islink(f"{place}/{name}")]  # noqa: PTH114
         folders[:] = sorted(name for name in folders if name not in links and passes(here / name))
         yield from filter(passes, map(here.joinpath, sorted((*names, *links))))
 
