@@ -9,9 +9,8 @@ all, is left out as a whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
-from itertools import accumulate, groupby
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -68,11 +67,11 @@ def find(root: Path, moment: datetime) -> PastCommit:
         raise PastMissingError(root, _why_nothing(root))
     commit, at = row[0], datetime.fromtimestamp(int(row[1]), UTC)
     place = git.at(root)
-    prefix = place.repository.prefix if place else ""
-    tree = git.run(root, "rev-parse", "--verify", "--quiet", f"{commit}:{prefix}")
-    if tree is None:
-        raise PastMissingError(root, f"{prefix} was not in the repository yet")
-    return PastCommit(commit, at, tree.strip())
+    prefix = place.repository.prefix.rstrip("/") if place else ""
+    tree = _tree(root, commit, prefix)
+    if not tree:
+        raise PastMissingError(root, f"{prefix}/ was not in the repository yet")
+    return PastCommit(commit, at, tree)
 
 
 def _why_nothing(root: Path) -> str:
@@ -85,6 +84,17 @@ def _why_nothing(root: Path) -> str:
             "`git fetch --unshallow` there brings the rest."
         )
     return f"its history begins at {begin}"
+
+
+def _tree(root: Path, commit: str, prefix: str) -> str:
+    """Return the hash of the entity's folder in a commit; empty if there is none of that name."""
+    if not prefix:
+        return _answer(root, "rev-parse", "--verify", f"{commit}^{{tree}}").strip()
+    rows = _answer(
+        root, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", prefix
+    )
+    about = rows.partition("\t")[0].split(" ")
+    return about[2] if about[1:2] == ["tree"] else ""
 
 
 def _answer(root: Path, *arguments: str) -> str:
@@ -107,11 +117,7 @@ def write(root: Path, tree: str, folder: Path) -> None:
         raise PastMissingError(root, f"there was no {ENTITY_FILE} in it yet")
     if sum(entry.size for entry in entries) > MOST_BYTES:
         raise PastMissingError(root, f"its files had more than {MOST_BYTES / 1e9:.0f} GB then")
-    so_far = accumulate(entry.size for entry in entries)
-    for _, pairs in groupby(
-        zip(so_far, entries, strict=True), key=lambda pair: pair[0] // BATCH_BYTES
-    ):
-        batch = [entry for _, entry in pairs]
+    for batch in _batches(entries):
         contents = git.blobs(root, [entry.blob for entry in batch])
         for entry, data in zip(batch, contents, strict=True):
             if data is None:
@@ -155,6 +161,20 @@ def _entries(root: Path, tree: str) -> Iterator[_Entry]:
             if not fields[3].isdigit():
                 raise HistoryUnreadableError(root, f"{name} of then is missing")
             yield _Entry(path, fields[2], int(fields[3]))
+
+
+def _batches(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
+    """Yield files that git is asked for at once: of `BATCH_BYTES` at most, if not one alone."""
+    batch: list[_Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and size + entry.size > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size
+    if batch:
+        yield batch
 
 
 MOST_PLAIN_BYTES = 4_000_000  # of a file that no kind of record reads

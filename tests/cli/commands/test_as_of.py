@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from bumble.cli import earlier
+from bumble.errors import HistoryUnreadableError, PastMissingError
 from bumble.files.disk import TEMPORARY_SUFFIX
+from bumble.history import past
 from tests.support import looking, newborns
 from tests.support.living import known, talked
 from tests.support.repository import git
@@ -253,6 +255,26 @@ def test_an_entity_below_the_top_of_a_repository_is_found_there(life: Run, tmp_p
     assert ran.code == 0 and "tea" in ran.out
     (shown,) = folders(life)
     assert not (shown / "cellar.txt").exists() and (shown / "entity.yaml").is_file()
+
+
+@needs_git
+@pytest.mark.parametrize("lost", ["HEAD^{tree}", "HEAD:attic"])
+def test_a_lost_tree_is_not_taken_for_a_time_before_the_entity_was_there(
+    life: Run, tmp_path: Path, lost: str
+) -> None:
+    top, folder = tmp_path / "house", tmp_path / "house" / "attic" / "ada"
+    folder.mkdir(parents=True)
+    git(top, "init", "-q", "-b", "main")
+    git(top, "commit", "-q", "--allow-empty", "-m", "a house")
+    with pytest.raises(PastMissingError, match="attic/ada/ was not in the repository yet"):
+        past.find(folder, NOON + 9999 * DAY)
+    (folder / "entity.yaml").write_text("name: Ada\n")
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "moved in")
+    tree = git(top, "rev-parse", lost)
+    (top / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    with pytest.raises(HistoryUnreadableError):
+        past.find(folder, NOON + 9999 * DAY)
 
 
 def test_without_git_the_records_own_times_tell(run: Run) -> None:
