@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from bumble.entity.folder import ENTITY_FILE
@@ -104,10 +105,11 @@ def _pour(new: Path, dest: Path) -> None:
             path.replace(there)
 
 
-def _is_exports(inner: PurePosixPath) -> bool:
-    """Whether something should be an export's: no reader's own, and nothing that a kill left."""
+def _is_exports(dest: Path, inner: PurePosixPath) -> bool:
+    """Whether something should be an export's: no folder of a reader's own, or that a kill left."""
     is_left = inner.name.startswith(".") and inner.name.endswith(disk.TEMPORARY_SUFFIX)
-    return not is_left and str(inner) != ".obsidian"
+    may_stay = is_left or str(inner) == ".obsidian"  # how Obsidian shows the notes beside it
+    return not (may_stay and os.path.isdir(dest / inner))  # noqa: PTH112  (Path's may raise)
 
 
 def _mark(names: Iterable[str], written: Mapping[str, bytes]) -> bytes:
@@ -120,7 +122,7 @@ def _replaceable(dest: Path) -> set[str]:
     if not dest.is_dir():
         raise RefusedError(f"{dest} is a file, and stays one\nName a folder; nothing was written.")
     ours = {MARK, *listed(disk.read_cache(dest / MARK) or b"")}
-    found = set(map(str, disk.walked(dest, _is_exports)))
+    found = set(map(str, disk.walked(dest, partial(_is_exports, dest))))
     for path in sorted(found):
         if path not in ours or (dest / path).is_symlink():  # what is listed may lead elsewhere
             raise RefusedError(

@@ -102,6 +102,11 @@ def test_what_is_there_is_never_lost(lived: Run, tmp_path: Path) -> None:
     assert lived("export", "--to", "markdown", str(place), "--force").code == 13
     assert (place / "mine.md").read_text() == "mine"
     (place / "mine.md").unlink()
+    for name in (".mine.bumble-tmp", "notes/.obsidian"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text("mine")
+        assert lived("export", "--to", "markdown", str(place), "--force").code == 13
+        (place / name).unlink()
     (page,) = list(place.glob("people/*.md"))[:1] or list(place.glob("*/*.md"))[:1]
     page.parent.rename(tmp_path / "aside")
     page.parent.symlink_to(tmp_path / "aside")
