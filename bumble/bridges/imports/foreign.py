@@ -98,8 +98,9 @@ def mappings(value: object, *path: str) -> list[Mapping[str, Any]]:
 
 
 def texts(value: object, *path: str) -> list[str]:
-    """Return the texts of a list; of a single text, that."""
-    return [text(item) for item in several(value, *path)]
+    """Return the texts of a list; of a single text, that; of anything else nothing."""
+    found = at(value, *path)
+    return [text(item) for item in ([found] if isinstance(found, str) else listed(found))]
 
 
 def several(value: object, *path: str) -> list[Any]:
