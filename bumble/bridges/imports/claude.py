@@ -55,9 +55,9 @@ def _memories(names: Mapping[str, str]) -> tuple[foreign.Files, ...]:
 def _conversation(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     talk_id = foreign.text(data, "uuid")
     name = foreign.text(data, "name")
-    if foreign.text(data, "summary").strip():
-        yield ledger.LeftOut(name or talk_id, "summaries that Claude made of conversations")
     yield from ledger.talk(talk_id, name, foreign.moment(data, "created_at"), _said(data))
+    if foreign.text(data, "summary").strip():  # of a talk that was not refused
+        yield ledger.LeftOut(name or talk_id, "summaries that Claude made of conversations")
 
 
 TALKS = foreign.Files(

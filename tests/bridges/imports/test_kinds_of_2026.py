@@ -57,6 +57,14 @@ def test_what_claude_noted_and_spoke_is_taken_and_its_cards_are_counted(tmp_path
     assert left(read) == {"summaries that Claude made of conversations": 1, ledger.CALLS: 1}
 
 
+def test_a_talk_of_claude_that_is_refused_is_counted_once(tmp_path: Path) -> None:
+    talk = of_claude({"type": "text", "text": "Hello."})
+    del talk["uuid"]
+    talk["summary"] = "A hello."
+    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    assert left(read) == {"a conversation without an id": 1}
+
+
 def test_takeout_of_gemini_is_read_by_what_each_record_is(tmp_path: Path) -> None:
     def record(title: str, answer: str = "", of: str = "Gemini Apps") -> dict[str, Any]:
         head = {"header": of, "title": title, "time": "2026-07-01T10:00:00Z", "products": [of]}
@@ -118,6 +126,12 @@ def test_in_a_group_of_characters_each_is_named_who_speaks(tmp_path: Path) -> No
     [talk] = [item for item in read if isinstance(item, ImportedTalk)]
     assert talk.title == "Ada, Bo"
     assert [turn.at.minute for turn in talk.turns if turn.at] == [13, 14, 15]
+
+
+def test_a_picture_without_a_name_is_not_made_up(tmp_path: Path) -> None:
+    chat = exports.silly_chat().replace('"a/owl.png"', "true")
+    _, read = items(exports.folder(tmp_path, {"chats/x.jsonl": chat}))
+    assert said(read)[-1] == ("other", "Bo", "Its name?")
 
 
 def test_a_page_of_gemini_is_read_as_its_json_is(tmp_path: Path) -> None:
