@@ -429,7 +429,7 @@ def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> st
 
     def join(part: _Part) -> _Part:
         own = dict(part.meta)
-        alike = same.get(disk.same_name(part.name), "") if same else ""
+        alike = same.get(disk.same_name(part.name)) if same else None
         keys = (seen.next(part.key(alone=False)), part.name, alike)
         said: Mapping[str, Any] = next((entries[key] for key in keys if key in entries), {})
         if lost and part.name and not part.is_locked and not own:

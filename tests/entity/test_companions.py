@@ -126,6 +126,12 @@ def test_an_edited_section_keeps_its_origin_and_a_new_one_is_the_hands() -> None
     assert knee.provenance == base.BY_HAND
 
 
+def test_an_origin_without_a_name_is_that_of_no_section() -> None:
+    text = "# Known\n\n## Wrist\n\nIt hurts.\n"
+    joined = companions.joined(knowledge.PATH, text, '"": {for: [mara]}\n')
+    assert joined.endswith("\n## Wrist\n\nIt hurts.\n")
+
+
 def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() -> None:
     path = beliefs.BELIEF.path(ID)
     shown, beside = pair(path, WHOLE)
