@@ -177,6 +177,8 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Import a subcommand."""
+        if cmd_name not in COMMANDS:
+            return None
         if self.commands.get(cmd_name) is None:
             command = _command_at(*COMMANDS[cmd_name])
             command.name = cmd_name
@@ -188,7 +190,7 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a subcommand; where there is none, name those that may have been meant."""
-        if args and args[0] not in COMMANDS:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = " or ".join(f"`bumble {path}`" for path in command_help.nearest(args[0]))
             meant = f" Did you mean {near}?" if near else ""
             raise UsageError(f"bumble has no command {args[0]!r}.{meant}\nTry `bumble --help`.")

@@ -43,6 +43,13 @@ def test_a_ring_of_links_leads_nowhere(run: Run, words: tuple[str, ...], tmp_pat
     assert run.state() == before
 
 
+def test_what_looks_like_an_option_is_not_taken_for_a_command(run: Run) -> None:
+    ran = run("--", "--foo")
+    assert ran.code == 2 and "No such option: --foo" in ran.err
+    ran = run("--", "foo")
+    assert ran.code == 2 and "no command 'foo'" in ran.err
+
+
 def test_a_home_is_the_same_to_every_command(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
