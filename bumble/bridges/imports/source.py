@@ -192,7 +192,11 @@ def _member(status: os.stat_result) -> Member:
 
 
 def _walked(top: Path, source: ImportSource) -> Iterator[tuple[str, Member]]:
-    """Yield the plain files below a folder; no link is followed."""
+    """Yield the plain files below a folder.
+
+    No link is followed: each is told of, that to a folder too. What has a name of `SKIPPED`, a
+    folder or a file, is no part of any export, and nothing is said of it.
+    """
 
     def passes(inner: PurePosixPath) -> bool:
         return inner.name not in SKIPPED and len(inner.parents) <= MAX_DEPTH + 1

@@ -65,6 +65,16 @@ def test_notes_of_a_vault_are_read_and_what_is_no_text_is_named(tmp_path: Path) 
     ]
 
 
+def test_a_link_is_told_of_and_what_other_programs_keep_is_not(tmp_path: Path) -> None:
+    exports.folder(tmp_path, {"n.md": "The tide.\n", ".trash": "x", "a/.git": "x", ".bumble/x": ""})
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    with source.opened(tmp_path) as opened:
+        assert opened.names == ["n.md"]
+        assert [(left.what, left.why) for left in opened.left_out] == [
+            ("link", "a link, or no plain file")
+        ]
+
+
 def test_what_bumble_wrote_into_a_vault_is_nobodys_own_words(run: Run, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     exports.folder(vault, {".obsidian/app.json": "{}", "Tide.md": "The tide was high.\n"})
