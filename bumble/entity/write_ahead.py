@@ -195,19 +195,17 @@ def _signed(folder: Path, title: str, steps: Any) -> str:
     return json.dumps([folder.name, title, steps], sort_keys=True)
 
 
-def adopt(root: Path) -> list[Path]:
+def adopt(root: Path) -> None:
     """Make the intents of another installation our own, to be finished: the owner says so.
 
     Raises:
         RecordInvalidError: If one is no intent.
         UnsafePathError: If one names a file that no change set may write.
     """
-    adopted = list(leftovers(root).foreign)
-    for folder in adopted:
+    for folder in leftovers(root).foreign:
         steps = _steps(root, folder / INTENT)
         disk.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
         _put_intent(folder, str(json.loads(disk.read(folder / INTENT)).get("title")), steps)
-    return adopted
 
 
 def stray_files(root: Path) -> list[Path]:
