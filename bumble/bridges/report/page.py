@@ -176,6 +176,7 @@ class Stem(Struct, frozen=True):
 class Day(Struct, frozen=True):
     """A day of the timeline."""
 
+    at: datetime
     entries: list[LifeEntry]
 
 
@@ -326,7 +327,8 @@ def _days(life: Life) -> Iterator[Day]:
     entries = [entry for kind in ON_TIMELINE for entry in life.of(kind)]
     entries.sort(key=lambda entry: entry.at, reverse=True)
     for _, group in groupby(entries, key=lambda entry: entry.at.date()):
-        yield Day(list(group))
+        of_day = list(group)
+        yield Day(of_day[0].at, of_day)
 
 
 def _tree(items: Sequence[Any]) -> Sequence[Any]:
