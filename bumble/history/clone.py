@@ -472,12 +472,11 @@ def driver_command() -> str:
 
 
 def install_driver(root: Path) -> bool:
-    """Tell the repository that a folder lies in; whether that worked."""
+    """Tell the repository that a folder lies in; whether all of that worked."""
     values = {f"merge.{DRIVER}.name": "bumble: by meaning", DRIVER_KEY: driver_command()}
     values |= NO_RENAMES if _is_alone(root) else {}
     with git_operations.noted(root, git_operations.Operation("config")):
-        told = (git.run(root, "config", key, value) for key, value in values.items())
-        return None not in told
+        return all(git.run(root, "config", *pair) is not None for pair in values.items())
 
 
 def _is_alone(root: Path) -> bool:
@@ -489,8 +488,9 @@ def has_driver(root: Path) -> bool:
     """Whether the repository has the driver, and not a program of that name that came with it."""
     if (git.run(root, "config", DRIVER_KEY) or "").rstrip("\n") != driver_command():
         return False
-    told = (git.run(root, "config", "--local", key) for key in NO_RENAMES)
-    return not _is_alone(root) or None not in told
+    return not _is_alone(root) or all(
+        git.run(root, "config", "--local", key) is not None for key in NO_RENAMES
+    )
 
 
 def lacks_driver(root: Path, repository: gitdir.Repository) -> bool:
