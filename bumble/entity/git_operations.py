@@ -160,17 +160,19 @@ def settle(root: Path, place: git.Git) -> str:
     operations = cut_off(root)
     if not operations or place.unsafe:
         return ""
-    kept: list[str] | None = None
+    undone, kept = False, list[str]()
     for note, operation in operations.items():
         _clear_locks(place, operation)
         if operation.what == CONCLUDE and place.repository.merging == operation.incoming:
             continue  # whoever makes commits does it
         if any(map(is_at_work, locks(place.repository))):
             continue  # somebody else's git: the next time
-        if operation.what == MERGE and (copies := _end_merge(root, place, operation)) is not None:
-            kept = [*(kept or ()), *copies]
+        if operation.what == MERGE:
+            copies = _end_merge(root, place, operation)
+            undone = undone or copies is not None
+            kept += copies or ()
         disk.remove(note)
-    if kept is None:
+    if not undone:
         return ""
     edits = f"\nWhat was edited since is kept: {', '.join(kept)}" if kept else ""
     return f"A merge that was cut off was taken back; `bumble sync` does it again.{edits}"
