@@ -294,7 +294,6 @@ ANCHORS.offers(
     anchor_app,
     list="List anchors, each with what time has left of it.",
     show="Show an anchor.",
-    remove="Remove an anchor's file.",
 )
 
 
@@ -307,7 +306,10 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: command.DryRunOptio
     why = f"recall: {anchor.label}"
 
     moved = body_state.plan_moved(
-        *(opened.entity, at, opened.zone, opened.config.soma.bars.levels),
+        opened.entity,
+        at,
+        opened.zone,
+        opened.config.soma.bars.levels,
         lambda soma: body_state.blended(soma, anchor, hormones.ASKED),
         why,
     )
@@ -321,6 +323,9 @@ def recall(opened: Opened, label: LabelArgument, *, dry_run: command.DryRunOptio
         before=_rounded(now.hormones.levels),
         after=_rounded(hormones.blend(now.hormones, anchor.levels, hormones.ASKED).levels),
     )
+
+
+ANCHORS.offers(anchor_app, remove="Remove an anchor's file.")
 
 
 def _rounded(levels: Mapping[str, float]) -> dict[str, float]:

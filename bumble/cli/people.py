@@ -178,7 +178,6 @@ PEOPLE.offers(
     app,
     command.looks_back,
     list="List the people it knows.",
-    edit="Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores.",
 )
 
 
@@ -278,6 +277,9 @@ def add(
             dry_run=dry_run,
             id=person.id,
         )
+
+
+PEOPLE.offers(app, edit="Edit a person's file in $VISUAL or $EDITOR: portrait, names, scores.")
 
 
 @app.command()

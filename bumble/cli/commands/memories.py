@@ -114,8 +114,6 @@ EPISODES.offers(
     app,
     command.looks_back,
     show="Show an episode: what happened, why it mattered, and what is left of that.",
-    edit="Edit an episode's file in $VISUAL or $EDITOR.",
-    remove="Remove an episode's file; the conversation it came from stays.",
 )
 
 
@@ -151,6 +149,13 @@ def add(
         writing.commit(
             opened, "episode add", [change], f"Added {episode_id}.", dry_run=dry_run, id=episode_id
         )
+
+
+EPISODES.offers(
+    app,
+    edit="Edit an episode's file in $VISUAL or $EDITOR.",
+    remove="Remove an episode's file; the conversation it came from stays.",
+)
 
 
 belief_app = command.group()
@@ -239,8 +244,6 @@ BELIEFS.offers(
     belief_app,
     command.looks_back,
     show="Show a belief, how sure it is of it now, and what it rests on.",
-    edit="Edit a belief's file in $VISUAL or $EDITOR.",
-    remove="Remove a belief's file, and the links that others have to it.",
 )
 
 
@@ -292,6 +295,9 @@ def add_belief(
         )
 
 
+BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")
+
+
 @belief_app.command()
 @command.writes
 def confirm(
@@ -336,6 +342,9 @@ def contradict(
     before = _strength(opened, belief)
     strengths = (before, before * CONTRADICT_FACTOR)
     _commit_strength(opened, "contradict", belief, planned, strengths, dry_run=dry_run)
+
+
+BELIEFS.offers(belief_app, remove="Remove a belief's file, and the links that others have to it.")
 
 
 def _commit_strength(

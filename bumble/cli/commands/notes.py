@@ -49,8 +49,9 @@ SKILLS = Shelf(
         (),
     ),
     data=lambda _, skill: {
+        "name": skill.name,
         "slug": skill.id,
-        **{key: getattr(skill, key) for key in ("name", "path", "description", "text")},
+        **{key: getattr(skill, key) for key in ("path", "description", "text")},
         "provenance": skill.provenance.meta(),
     },
     keys=("name", "slug", "path", "description"),
@@ -63,8 +64,6 @@ SKILLS.offers(
     app,
     list="List skills.",
     show="Show a skill: how it is done, what for, and who wrote that down.",
-    edit="Edit a skill's file in $VISUAL or $EDITOR.",
-    remove="Remove a skill's file.",
 )
 
 
@@ -112,6 +111,13 @@ def set_(
             dry_run=dry_run,
             name=name,
         )
+
+
+SKILLS.offers(
+    app,
+    edit="Edit a skill's file in $VISUAL or $EDITOR.",
+    remove="Remove a skill's file.",
+)
 
 
 project_app = group()
