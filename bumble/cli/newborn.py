@@ -221,7 +221,10 @@ def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> c
     message, origin = _source(entry, talks, "distill")
     made = beliefs.new(
         base.stable_id(beliefs.BELIEF.prefix, message.at, entry["text"]),
-        *(entry["text"], entry["kind"], entry["sure"], message.at),
+        entry["text"],
+        entry["kind"],
+        entry["sure"],
+        message.at,
         provenance=origin,
     )
     return beliefs.BELIEF.plan_new(made, "believe")
@@ -233,7 +236,9 @@ def _section(
     _, origin = _source(entry, talks, "distill")
     return knowledge.plan_set(
         knowledge.read(opened.entity.knowledge),
-        *(entry["title"], entry["text"], "learn"),
+        entry["title"],
+        entry["text"],
+        "learn",
         by_entity=True,
         provenance=origin,
     )
@@ -267,7 +272,10 @@ def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> ch
     at = _at(opened, entry)
     made = dreams.new(
         base.stable_id(dreams.DREAM.prefix, at, "demo"),
-        *(at, (), (entry["text"],), ""),
+        at,
+        (),
+        (entry["text"],),
+        "",
         title=entry["title"],
         provenance=base.Provenance(by="dream"),
     )

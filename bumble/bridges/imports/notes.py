@@ -79,13 +79,13 @@ def load(
         title,
         meta,
         body,
-        told or changed,
-        changed,
-        given,
-        note_id,
-        beside,
-        told is not None,
-        below,
+        at=told or changed,
+        changed=changed,
+        given=given,
+        id=note_id,
+        beside=beside,
+        is_dated=told is not None,
+        below=below,
     )
 
 

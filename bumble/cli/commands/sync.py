@@ -75,7 +75,10 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     remote.fetch(root, place, target)
     before = knowledge.readable(opened.entity.knowledge)
     merging = remote.merge(
-        *(root, place, target, opened.commit_policy),
+        root,
+        place,
+        target,
+        opened.commit_policy,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
         leaves_open=leaves_open,
     )

@@ -142,7 +142,10 @@ def _measure(
 
     try:
         result = abilities.measure(
-            *(opened, chosen, model, code),
+            opened,
+            chosen,
+            model,
+            code,
             lambda part: output.progress(
                 name, environ, sum(map(len, part.answers.values())), total
             ),

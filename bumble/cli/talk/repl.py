@@ -122,7 +122,7 @@ def _answer(talk: conversation.Conversation, state: ReplState, message: turn_vie
         raise KeyboardInterrupt
     with talk.opened.shell.stops.open():
         turn_view.finish(
-            *(talk, turn, message.wishes), usage=state.usage, debug_prefix=state.debug_prefix
+            talk, turn, message.wishes, usage=state.usage, debug_prefix=state.debug_prefix
         )
         if turn.outcome.stopped != "interrupted" and talk.after_answer():
             conversation.in_background(talk.opened)
