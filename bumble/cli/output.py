@@ -378,5 +378,11 @@ def speech(name: str, *, always: bool = False) -> Callable[[str], None]:
         always: Whether it stands there elsewhere than on a terminal, too.
     """
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    heads = iter([f"{name}> "] if terminal or always else [])
-    return lambda text: piece(next(heads, "") + text)
+    head = f"{name}> " if terminal or always else ""
+
+    def say_piece(text: str) -> None:
+        nonlocal head
+        shown, head = head + text, ""
+        piece(shown)
+
+    return say_piece
