@@ -138,8 +138,10 @@ def read_claude_code(source: ImportSource, context: ledger.ImportContext) -> Ite
 
 def fits_letta(source: ImportSource) -> bool:
     """Whether the files are an agent, or an agent's memory folder: with notes in `system/`."""
-    notes_always = [n for n in source.matching("*.md") if ALWAYS in PurePosixPath(n).parts[:-1][:2]]
-    is_memory = bool(notes_always) and not source.matching(SOUL[0], "entity.yaml")
+    has_system = any(
+        ALWAYS in PurePosixPath(name).parts[:-1][:2] for name in source.matching("*.md")
+    )
+    is_memory = has_system and not source.matching(SOUL[0], "entity.yaml")
     return is_memory or any(part.shown(source) for part in AGENT_FILES)
 
 
