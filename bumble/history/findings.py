@@ -137,6 +137,10 @@ class Finding(Struct, frozen=True):
     line: int | None = None
     fix: str = ""  # the command that puts it right; empty: the sentence says what to do
 
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"`{self.code}` is no code of a finding")
+
     @property
     def level(self) -> Level:
         """Whether something is wrong, or only worth knowing."""
