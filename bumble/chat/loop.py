@@ -449,7 +449,8 @@ class _Turn(Struct):
                     results += pool.map(done, row, places)
             else:
                 results += map(done, row, places)
-        then = {one.arguments.get("then") for one in calls if one.name == "say"} - {None}
+        told = [one.arguments.get("then") for one in calls if one.name == "say"]
+        then = [one for one in told if one is not None]  # whatever that is: nothing has checked it
         return LoopStep(
             said,
             tuple(work),

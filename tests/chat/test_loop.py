@@ -618,6 +618,13 @@ def test_who_only_announces_is_sent_back_a_few_times_and_the_turn_says_so() -> N
     assert len(model.requests) == settings.load().config.cognition.gate.max_continues + 1
 
 
+@pytest.mark.parametrize("then", [["nothing"], {}, 7])
+def test_what_comes_next_in_no_word_at_all_ends_no_turn(then: object) -> None:
+    person = Person()
+    done, _ = run([Reply(act(("say", {"text": "Hello Sam.", "then": then})))], person)
+    assert (done.said, done.stopped, person.heard) == ("Hello Sam.", "done", "Hello Sam.")
+
+
 def test_only_native_speech_tells_whether_work_follows_and_none_where_no_tool_may_be_used() -> None:
     for speech_only, keys in ((False, {"text", "then"}), (True, {"text"})):
         offered = loop.offered(tool_list.DECLARED, speech_only=speech_only)
