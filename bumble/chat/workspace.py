@@ -103,7 +103,7 @@ def run_program(
     folder: Path,
     environ: Mapping[str, str],
     timeout_seconds: float,
-    text: str = "",
+    text: str | None = None,
     errors: bool = True,
     stays: bool = False,
 ) -> ProgramResult:
@@ -114,15 +114,18 @@ def run_program(
         folder: Where it runs.
         environ: All it gets of the environment.
         timeout_seconds: When it is killed, with all it started.
-        text: What it reads on its standard input.
+        text: What it reads on its standard input; None: nothing.
         errors: Whether what it prints as errors is output, too.
         stays: Whether what it leaves running may go on when it has ended in time.
     """
     data = bytearray()
     try:
-        with tempfile.TemporaryFile() as stdin:  # nobody waits for a program that does not read it
-            stdin.write(text.encode(errors="replace"))
-            stdin.seek(0)
+        with contextlib.ExitStack() as until_started:
+            stdin: int | IO[bytes] = subprocess.DEVNULL
+            if text is not None:  # a file: nobody waits for a program that does not read it
+                stdin = until_started.enter_context(tempfile.TemporaryFile())
+                stdin.write(text.encode(errors="replace"))
+                stdin.seek(0)
             process = subprocess.Popen(
                 list(command),
                 cwd=folder,

@@ -132,6 +132,11 @@ def test_a_program_runs_in_the_workspace_without_the_owners_environment(ada: Ent
     assert "SECRET_KEY" not in text
 
 
+def test_a_program_that_is_given_nothing_reads_from_no_file(ada: Entity) -> None:
+    code = "import os, stat; print(stat.S_ISCHR(os.fstat(0).st_mode))"  # `rg` would search a file
+    assert workspace.run(ada, f'{sys.executable} -c "{code}"', TOOLS, ENVIRON) == "exit 0\nTrue"
+
+
 def test_a_program_that_takes_too_long_is_killed_with_all_it_started(ada: Entity) -> None:
     mark = ada.workspace / "alive"
     (ada.workspace / "child.py").write_text("import time; time.sleep(1.2); open('alive', 'w')")
