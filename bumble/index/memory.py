@@ -217,4 +217,8 @@ class Memory:
             if not self.syncs:
                 raise
             self.sync(rebuild=True)
+        except IndexServerError:
+            if self.place is None or self.place.local is None:
+                raise
+            self.sync()  # to where the index stands while the server is away
         return look()

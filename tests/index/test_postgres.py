@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec.structs import replace
@@ -19,10 +20,12 @@ from bumble.errors import IndexServerError, UsageError
 from bumble.index import place, postgres_server
 from bumble.index import postgres as postgres_index
 from bumble.index.ingest import SyncReport
+from bumble.index.memory import Memory
 from bumble.index.postgres import MIGRATIONS, TABLES
 from bumble.index.postgres_server import PostgresServer
 from bumble.index.search import opened
 from bumble.index.sync import INSTEAD, state, sync
+from bumble.records import kinds
 from tests.support.hashing import HashingEmbedder
 from tests.support.notes import Notes
 from tests.support.postgres import Postgres, free_port, running
@@ -269,6 +272,32 @@ def test_the_folders_own_index_stands_in_where_that_is_wanted(
     assert INSTEAD in report.notes[0]
     with opened(notes.entity, at) as index:
         assert index.lengths.chunks == 9
+
+
+class Leaving(PostgresServer):
+    """A server that is there when it is reached first, and gone when it is asked."""
+
+    times = 0
+
+    def reach(self) -> None:
+        self.times += 1
+        if self.times > 1:
+            super().reach()
+
+
+def test_the_folders_own_index_stands_in_for_a_server_that_goes_while_it_is_asked(
+    notes: Notes,
+) -> None:
+    fill(notes)
+    postgres_server.make_id(notes.entity)
+    local, url = place.of(notes.entity), f"postgresql://sam@127.0.0.1:{free_port()}/life"
+    for stands_in, found in ((local, 1), (None, 0)):
+        at = replace(local, server=Leaving(url), local=stands_in)
+        memory = Memory(
+            notes.entity, lambda: None, name="Ada", zone=ZoneInfo("UTC"), place=at, optional=True
+        )
+        assert len(memory.search("lantern", kinds=kinds.RECALLED, limit=1)) == found
+        assert ("does not answer" in memory.unusable) == (not found)
 
 
 def test_a_database_without_pgvector_is_named_with_what_to_do(
