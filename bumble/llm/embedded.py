@@ -74,7 +74,7 @@ class EmbeddedModel:
         )
         self._engine: engine.Engine | None = None
         # family and name of the conversation whose prefix the engine holds
-        self._resident: tuple[str, str] | None = None
+        self._resident: tuple[str | None, str] | None = None
         self._is_saved = True  # whether the file has all of it
 
     @cached_property
@@ -240,7 +240,7 @@ class EmbeddedModel:
 
     def _take_up(self, loaded: engine.Engine, request: Request) -> None:
         """Make the engine hold this conversation's prefix; put away the one it held."""
-        family = self._key(request.cache_family or "")
+        family = None if request.cache_family is None else self._key(request.cache_family)
         own = None if request.cache_id is None else (family, self._key(request.cache_id))
         if own is not None and own == self._resident:
             self._is_saved = False

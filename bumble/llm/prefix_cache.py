@@ -41,27 +41,29 @@ class PrefixFolder(Struct, frozen=True):
         make_folder(self.folder)
         self.folder.chmod(0o700)
 
-    def find(self, family: str, name: str) -> str | None:
+    def find(self, family: str | None, name: str) -> str | None:
         """Name the file of a conversation, else the newest of its family, and mark it as used.
 
         One that is not whole is dropped.
         """
-        with contextlib.suppress(OSError):  # of a file that is gone meanwhile
-            alike = sorted(self.folder.glob(f"{family}-*.kv"), key=lambda one: one.stat().st_mtime)
-            own = [path for path in alike if path.stem == f"{family}-{name}"]
-            for path in (*own, *alike[-1:]):
+        alike = self.folder.glob(f"{family}-*.kv") if family is not None else ()
+        for path in (self._file(family, name), *sorted(alike, key=_used_at)[-1:]):
+            with contextlib.suppress(OSError):  # of a file that is not there, or gone meanwhile
                 if _is_sealed(path):
                     os.utime(path)
                     return path.name
                 path.unlink(missing_ok=True)
         return None
 
+    def _file(self, family: str | None, name: str) -> Path:
+        return self.folder / (f"{name}.kv" if family is None else f"{family}-{name}.kv")
+
     def drop(self, filename: str) -> None:
         """Discard a file, if it is there."""
         with contextlib.suppress(OSError):
             (self.folder / filename).unlink()
 
-    def save(self, family: str, name: str, write: Callable[[str], bool]) -> bool:
+    def save(self, family: str | None, name: str, write: Callable[[str], bool]) -> bool:
         """Keep what `write` puts into the file whose name it gets, in place of what was there.
 
         Another process sees the old file or the new one, never a part.
@@ -69,7 +71,7 @@ class PrefixFolder(Struct, frozen=True):
         Returns:
             Whether it is kept: not when the disk is full or the file is larger than the limit.
         """
-        path = self.folder / f"{family}-{name}.kv"
+        path = self._file(family, name)
         part = path.with_suffix(f".{secrets.token_hex(4)}.part")
         try:
             # Made here first, so that the engine's file is never readable by others.
@@ -112,6 +114,13 @@ class PrefixFolder(Struct, frozen=True):
 def key(*parts: str) -> str:
     """Hash all that an evaluated prefix depends on into the name of its file."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _used_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # evicted meanwhile
+        return 0.0
 
 
 def _is_sealed(path: Path) -> bool:

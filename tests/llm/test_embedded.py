@@ -226,8 +226,7 @@ def test_a_prefix_the_engine_cannot_read_is_discarded(connect: Open, cache: Path
         (cache / filename).write_bytes(b"sealed, but no prefix of any engine" * 100)
         return True
 
-    family, _, name = file.stem.partition("-")
-    PrefixFolder(cache, 1 << 30).save(family, name, write)
+    PrefixFolder(cache, 1 << 30).save(None, file.stem, write)
     assert cached(connect(), ask()) == 0
 
 

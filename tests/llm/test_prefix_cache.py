@@ -50,6 +50,19 @@ def test_a_new_conversation_begins_with_the_last_of_its_family(folder: PrefixFol
     assert folder.find("cleo", KEY) is None
 
 
+def test_what_has_no_family_is_found_under_its_own_name_alone(folder: PrefixFolder) -> None:
+    folder.save(None, "stretch", writing(folder, b"tokens"))
+    assert folder.find(None, "stretch") == "stretch.kv"
+    assert folder.find(None, "dream") is None
+
+
+def test_a_file_that_is_gone_meanwhile_costs_no_other(folder: PrefixFolder) -> None:
+    folder.save(HERS, "a", writing(folder, b"tokens"))
+    (folder.folder / f"{HERS}-b.kv").symlink_to(folder.folder / "gone")
+    assert folder.find(HERS, "a") == f"{HERS}-a.kv"
+    assert folder.find(HERS, "new") == f"{HERS}-a.kv"
+
+
 def test_files_and_folder_are_for_their_owner_alone(folder: PrefixFolder) -> None:
     folder.save(HERS, KEY, writing(folder, b"tokens"))
     assert stat.S_IMODE(folder.folder.stat().st_mode) == 0o700
