@@ -158,6 +158,7 @@ def _is_text(text: str) -> bool:
 
 MAX_VALUES = 200_000  # aliases can make a small text stand for billions
 MAX_CHARACTERS = 250_000  # takes ten seconds
+MAX_KEPT_CHARACTERS = 20_000  # of a text whose value is kept: a command reads its files many times
 _NO_CHARACTER = patterns.compile(r"\\U(?!000|0010)")  # an escape of a number that is too large
 
 
@@ -176,10 +177,16 @@ def parse(source: str) -> Any:
         SourceError: If it is not YAML, repeats a key, or uses a tag of its own.
     """
     value = MISSING if "\n" in source or not source else _value(source)
-    return deepcopy(_parse(source)) if value is MISSING else value
+    if value is not MISSING:
+        return value
+    return _parse(source) if len(source) > MAX_KEPT_CHARACTERS else deepcopy(_kept(source))
 
 
-@lru_cache(maxsize=64)  # a command reads its files many times
+@lru_cache(maxsize=256)
+def _kept(source: str) -> Any:
+    return _parse(source)
+
+
 def _parse(source: str) -> Any:
     if len(source) > MAX_CHARACTERS:
         said = f"{len(source):,} characters of YAML; bumble reads up to {MAX_CHARACTERS:,}"

@@ -294,3 +294,17 @@ def test_a_directive_of_another_version_is_no_yaml(head: str) -> None:
     with pytest.raises(SourceError, match="not valid YAML"):
         yaml_read.parse_mapping(f"{head}a: 1\n")
     assert yaml_read.compose(f"{head}a: 1\n") is None
+
+
+def test_texts_as_many_as_a_folder_has_are_read_once() -> None:
+    texts = [f"rows:\n  - {{n: {n}}}\n" for n in range(200)]
+    yaml_read._kept.cache_clear()
+    for _ in range(3):
+        for n, text in enumerate(texts):
+            value = yaml_read.parse(text)
+            assert value == {"rows": [{"n": n}]}
+            value["rows"].clear()  # it is the caller's own
+    assert yaml_read._kept.cache_info().misses == len(texts)
+    long = yaml_read.MAX_KEPT_CHARACTERS
+    yaml_read.parse(f"{texts[0]}# {'x' * long}")
+    assert yaml_read._kept.cache_info().misses == len(texts)
