@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -164,10 +165,11 @@ class Recorded(Wrapper):
             detail=self._detail,
         )
         self.entries.append(entry)
+        # A full disk must not cost the answer that these lines are about.
         with contextlib.suppress(OSError, UnsafePathError):
-            # A full disk must not cost the answer that this line is about.
             if self._path is not None:
                 append(self._path, entry)
+        with contextlib.suppress(OSError, UnsafePathError):
             if self._prompts is not None and completion is not None:
                 shown = [{"role": one.role, "content": one.content} for one in request.messages]
                 append_line(
@@ -229,11 +231,20 @@ def read_newest(path: Path) -> Iterator[LedgerEntry]:
 def token_ratio(path: Path, model: str) -> float:
     """Return what a model's own counts of its prompts are to our estimates.
 
-    The median of its newest chats; 1 as long as there are too few.
+    The median of its newest chats; 1 as long as there are too few. A turn asks for it several
+    times: the ledger is read again only once it has changed.
     """
+    with contextlib.suppress(*_NOT_THERE):
+        status = path.stat()
+        return _ratio(path, plain_name(model), status.st_size, status.st_mtime_ns)
+    return 1.0
+
+
+@lru_cache(maxsize=8)
+def _ratio(path: Path, model: str, _size: int, _changed_ns: int) -> float:
     ratios: list[float] = []
     for entry in read_newest(path):
-        if entry.model != plain_name(model) or entry.purpose != CHAT:
+        if entry.model != model or entry.purpose != CHAT:
             continue
         counted, estimated = entry.prompt_tokens or 0, entry.estimated_tokens or 0
         if estimated >= LEAST_TOKENS and counted >= LOWEST_RATIO * estimated:

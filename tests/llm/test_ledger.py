@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
@@ -93,6 +94,13 @@ def test_a_ledger_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None
     assert [(one.max_tokens, one.thinking) for one in model.entries] == [(7, True)]
 
 
+def test_a_ledger_that_cannot_be_written_costs_no_prompt(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    model = Recorded(ScriptedModel([Reply("Hi")]), tmp_path, lambda: NOON, prompts=path)
+    model.complete(REQUEST)
+    assert json.loads(path.read_text(encoding="utf-8"))["answer"] == "Hi"
+
+
 def chats(path: Path, *counts: tuple[int, int], model: str = "m", purpose: str = "chat") -> None:
     for counted, estimated in counts:
         entry = LedgerEntry(NOON, purpose, model, 1, "stop", counted, estimated)
@@ -105,3 +113,15 @@ def test_the_ratio_is_the_median_of_a_models_newest_chats(tmp_path: Path) -> Non
     chats(path, *[(1190, 1000)] * 11, (4000, 1000), (700, 1000), *[(1210, 1000)] * 8)
     assert ledger.token_ratio(path, "m") == 1.2
     assert ledger.token_ratio(path, "other") == 1.0
+
+
+def test_a_ledger_is_read_for_its_ratio_only_once_it_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    chats(path, *[(1200, 1000)] * 9)
+    status = path.stat()
+    assert ledger.token_ratio(path, "m") == 1.2
+    path.write_text("x" * status.st_size)  # so that whoever reads it again finds nothing
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert ledger.token_ratio(path, "m") == 1.2
+    chats(path, (1200, 1000))
+    assert ledger.token_ratio(path, "m") == 1.0
