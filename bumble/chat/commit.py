@@ -6,6 +6,7 @@ The answer and what tools want written are one change set, planned on the files 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -36,10 +37,13 @@ def commit(runtime: Runtime, turn: Turn) -> Turn:
     new = _messages(runtime, turn)
     if runtime.writes:
         words = [sessions.plan_append(turn.session, new, f"answer {name}")] if new else []
-        said = [_as_plan(change) for change in (*words, *turn.reply.originals)]
         title = f"chat: {name} and {runtime.identity.name}"
-        plans = [*said, *_lived(runtime, turn), *turn.reply.outcome.plans]
-        _Committing(runtime, title, said[: len(words)], unwritten).write(plans)
+        waiting = [
+            *map(_as_plan, turn.reply.originals),
+            *_lived(runtime, turn),
+            *turn.reply.outcome.plans,
+        ]
+        _Committing(runtime, title, unwritten).write([*map(_as_plan, words)], waiting)
     stored = sessions.appended(turn.session, new)
     return replace(turn, stored=stored, unwritten=tuple(unwritten))
 
@@ -53,36 +57,52 @@ class _Committing(Struct):
 
     runtime: Runtime
     title: str
-    words: Sequence[Plan]  # which have to be written
     unwritten: list[str]
 
-    def write(self, plans: Sequence[Plan]) -> None:
-        """Write all that is planned: together, or else each by itself.
+    def write(self, words: Sequence[Plan], waiting: Sequence[Plan]) -> None:
+        """Write all that is planned: together, or else each by itself, the words first.
 
         So a file that can't be written, or that somebody keeps changing, takes nothing else along.
+
+        Raises:
+            ChangeUnfinishedError: The next command finishes what is begun.
+            UserError: If the words themselves can't be written.
         """
-        made_by = (("Model", self.runtime.model.name),)
-        problem: UserError | None = None
-        for _ in range(COMMIT_TRIES):
-            planned, later = self._planned(plans)
+        while words or waiting:
             try:
-                self.runtime.apply(ChangeSet(self.title, tuple(planned), made_by))
-            except FileChangedError as error:  # a hand edit meanwhile: plan again on what is there
-                problem = error
-            except (LockedError, ChangeUnfinishedError):  # the next command finishes what is begun
+                waiting = self._apply([*words, *waiting])
+            except ChangeUnfinishedError:
                 raise
             except UserError as error:
-                problem = error
-                break
-            else:
-                return self.write(later) if later else None
-        if problem is None or len(plans) > 1:
-            for plan in plans:
-                self.write([plan])
-            return None
-        if plans == self.words:
-            raise problem
-        return self._not_written(problem)
+                if words and isinstance(error, LockedError):
+                    raise
+                return self._apart(words, waiting)
+            words = ()
+        return None
+
+    def _apart(self, words: Sequence[Plan], waiting: Sequence[Plan]) -> None:
+        if words:
+            self._apply(words)
+        for plan in waiting:
+            try:
+                self._apply([plan])
+            except ChangeUnfinishedError:
+                raise
+            except UserError as error:
+                self._not_written(error)
+
+    def _apply(self, plans: Sequence[Plan]) -> list[Plan]:
+        """Write what is planned, and return what has to wait for it."""
+        for _ in range(COMMIT_TRIES - 1):
+            with suppress(FileChangedError):  # a hand edit meanwhile: plan again on what is there
+                return self._apply_once(plans)
+        return self._apply_once(plans)
+
+    def _apply_once(self, plans: Sequence[Plan]) -> list[Plan]:
+        planned, later = self._planned(plans)
+        made_by = (("Model", self.runtime.model.name),)
+        self.runtime.apply(ChangeSet(self.title, tuple(planned), made_by))
+        return later
 
     def _not_written(self, error: UserError) -> None:
         """Note what was not written; once, however often it was tried."""
@@ -159,8 +179,7 @@ def _messages(runtime: Runtime, turn: Turn) -> list[sessions.Message]:
     """Render what happened as messages of the transcript; the last says how the body was."""
     new: list[sessions.Message] = []
     last = turn.heard.message.at
-    soma = runtime.read_or(lambda: body_state.read(runtime, runtime.now()), None)
-    felt = {"soma": ebb.episode_tag(soma)} if soma else {}
+    felt = {"soma": ebb.episode_tag(body_state.read(runtime, runtime.now()))}
 
     def add(role: str, text: str, **fields: object) -> None:
         nonlocal last  # ids sort by time: no two messages may have the same

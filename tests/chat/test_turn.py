@@ -3,22 +3,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import participants, turn
+from bumble.chat import commit, participants, turn
 from bumble.chat.reply_writer import Heard, ReplyStream
-from bumble.entity.changes import ChangeSet
+from bumble.entity import changes
+from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError, UsageError
+from bumble.errors import AnswerInvalidError, LockedError, UsageError
+from bumble.files import disk
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import ABLE, Abilities
 from bumble.records import knowledge, relationships, sessions, skills
 from bumble.runtime import people
+from bumble.runtime.runtime import Plan
 from bumble.text import tokens
 from tests.support.turns import Clock, act, runtime_of, say, snapshot, stored, talk
 
@@ -175,6 +180,37 @@ def test_a_hand_edit_during_the_turn_survives_beside_the_tools_write(ada: Entity
     talk(runtime_of(ada, Meddling(replies, edit)), "I live in Lisbon.")
     titles = {one.title for one in knowledge.read(ada.knowledge).sections}
     assert {"By hand", "Sam"} <= titles
+
+
+def test_a_lock_while_each_is_written_by_itself_takes_nothing_else_along(ada: Entity) -> None:
+    runtime = runtime_of(ada, ScriptedModel([]))
+    limits = replace(runtime.config.limits, lock_timeout_seconds=0.1)
+    runtime = replace(runtime, config=replace(runtime.config, limits=limits))
+    elsewhere, tried = ExitStack(), list[str]()
+    lock = partial(disk.lock, changes.lock_path(ada.root), place=ada.root, timeout_seconds=1)
+
+    def plan(name: str) -> Plan:
+        def made() -> Change:
+            tried.append(name)
+            elsewhere.close()
+            if name == "locked.md" and tried.count(name) > 1:  # the first time it is with the rest
+                elsewhere.enter_context(lock())
+            return Change(f"workspace/{name}", "a test", b"x\n")
+
+        return made
+
+    unwritten: list[str] = []
+    names = ("../../refused.md", "locked.md", "free.md")
+    with elsewhere:
+        turn_of = commit._Committing(runtime, "chat", unwritten)
+        turn_of.write([plan("words.md")], [*map(plan, names)])
+    assert [path.name for path in sorted(ada.workspace.glob("*.md"))] == ["free.md", "words.md"]
+    assert [("another process" in note, "refused" in note) for note in unwritten] == [
+        (False, True),
+        (True, False),
+    ]
+    with lock(), pytest.raises(LockedError):
+        commit._Committing(runtime, "chat", unwritten).write([plan("more.md")], [plan("free.md")])
 
 
 def test_incognito_leaves_the_folder_as_it_is_in_every_byte(ada: Entity) -> None:
