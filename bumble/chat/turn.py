@@ -129,10 +129,13 @@ class DayPrefix(Struct, frozen=True):
 
 def check_new_day(runtime: Runtime) -> Due[DayPrefix]:
     """Find whether the overview of this day has still to be made; asks no model."""
-    topics, owner = runtime.config.prompt.topics, people.owner_id(runtime.entity, runtime.identity)
+    topics = runtime.config.prompt.topics
     wanted = Condition("wanted", str(topics).lower(), "prompt.topics", True)
+    if not topics or not runtime.writes:
+        return Due((wanted,), ())
+    owner = people.owner_id(runtime.entity, runtime.identity)
     newest = session_files.newest(runtime.entity.sessions, owner, runtime.now())
-    if not topics or not runtime.writes or newest is None:
+    if newest is None:
         return Due((wanted,), ())
     readers = session_files.find(runtime.entity.sessions, newest.id).people
     made = survey.stored_overview(runtime, readers) is not None
