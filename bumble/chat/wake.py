@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.body import bars, ebb, noise
 from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
@@ -98,7 +99,8 @@ class WakeDecision(Struct, frozen=True):
 def decide(runtime: Runtime, at: datetime) -> WakeDecision:
     """Decide whether to wake."""
     past = read_past(runtime)
-    cause = next(_causes(runtime, body_state.read(runtime, at), past, at), None)
+    soma = body_state.read(runtime, at)
+    cause = next(_causes(runtime, soma, past, at), None)
     wait = _timer(runtime, past)
     rings = f"; the timer at {(past[-1].at + wait).astimezone(runtime.zone):%H:%M}" if wait else ""
     reason = Condition(
@@ -212,8 +214,9 @@ def _plan(runtime: Runtime, values: Mapping[str, object], why: str) -> Change | 
     return state.plan_write(state.read(runtime.entity.state), {WAKE: dict(values)}, why)
 
 
-MOST_MESSAGES, MOST_SAYS, MOST_STEPS, MOST_SECONDS = 2, 6, 16, 1200
-ROUNDS = 10  # of tools: with them the loop takes at most MOST_STEPS
+MOST_MESSAGES, MOST_SAYS, MOST_SECONDS = 2, 6, 1200
+ROUNDS = 10  # of tools: with them the loop asks the model at most 16 times
+SAY = patterns.compile(r'"tool"\s*:\s*"say"')
 MIND_TOKENS = 400  # of working memory, notes and thoughts
 THOUGHTS = 4  # stray ones that are shown
 LEAVE_MESSAGE = "leave_message"
@@ -317,7 +320,8 @@ def act(runtime: Runtime, wake: Wake) -> LoopOutcome:
 
     def fits(request: Request) -> Request:
         left = (until - runtime.now()).total_seconds()
-        if left <= 0:
+        did = [one.content for one in request.messages if one.role == "assistant"]
+        if left <= 0 or len(SAY.findall("\n".join(did))) >= MOST_SAYS:
             raise EnoughError
         return replace(route.fitting(runtime, request), seconds=left)
 
@@ -429,18 +433,19 @@ def run(runtime: Runtime, decision: WakeDecision) -> JobResult:
 
 def _awake(runtime: Runtime, wake: Wake, outcome: LoopOutcome) -> JobResult:
     at, cause, steps = wake.decision.at, wake.cause, len(outcome.steps)
-    aloud = "\n\n".join([step.said for step in outcome.steps if step.said][:MOST_SAYS])
-    calls = [call.name for call, result in outcome.pairs if not result.failed]
-    traces = [name for name in calls if name not in QUIET] + (["say"] if aloud else [])
+    aloud = "\n\n".join(step.said for step in outcome.steps if step.said)
+    calls = [call for call, result in outcome.pairs if not result.failed]
+    left = [str(call.arguments.get("text", "")) for call in calls if call.name == LEAVE_MESSAGE]
+    traces = [call.name for call in calls if call.name not in QUIET] + (["say"] if aloud else [])
     did = "+".join(dict.fromkeys(traces)) or REST
-    events = [body_state.SPOKE for _ in wake.left]
+    events = [body_state.SPOKE for _ in left]
     events += ["tool_failed" if result.failed else "tool" for _, result in outcome.pairs]
     why = f"no model answered ({type(outcome.problem).__name__})" if outcome.problem else ""
 
     def plan() -> Sequence[Change | None]:
         if read_past(runtime) != wake.decision.past:
             return ()  # another process was faster
-        changes = [plan() for plan in outcome.plans]
+        changes = [each() for each in outcome.plans]
         if aloud:
             origin, woke = wake.origin(runtime.model.name), f"woke: {cause.detail}"
             entry = (at, aloud, runtime.zone, woke)
@@ -454,7 +459,7 @@ def _awake(runtime: Runtime, wake: Wake, outcome: LoopOutcome) -> JobResult:
         return (*changes, _plan(runtime, {"recent": rows, "reason": "woke"}, f"wake: {did}"))
 
     woke = f"Woke because of {cause.detail}: {did}{f' ({why})' if why else ''}."
-    said = [f"to {wake.name}: {text}" for text in wake.left] + ([aloud] if aloud else [])
+    said = [f"to {wake.name}: {text}" for text in left] + ([aloud] if aloud else [])
     return JobResult(
         title=f"wake: {did}, because of {cause.detail}",
         plan=plan,
@@ -466,7 +471,7 @@ def _awake(runtime: Runtime, wake: Wake, outcome: LoopOutcome) -> JobResult:
             "why": why,
             "barred": sorted(wake.decision.barred),
             "person": wake.person,
-            "messages": len(wake.left),
+            "messages": len(left),
             "steps": steps,
         },
         trailers=traced((), runtime.model.name if steps else ""),

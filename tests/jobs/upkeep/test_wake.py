@@ -57,6 +57,9 @@ class Stubborn(ScriptedModel):
         schema = json.dumps(dict(request.schema or {}))
         if self.favourite == wake.LEAVE_MESSAGE and wake.LEAVE_MESSAGE in schema:
             return acts(*((wake.LEAVE_MESSAGE, {"text": text}) for text in self.greetings()))
+        if self.favourite == "say":
+            said = {"text": self.greetings()[0], "then": "more"}
+            return acts(("say", said), ("recall", {"query": said["text"]}))
         if self.favourite == "recall":
             return acts(("recall", {"query": f"the garden {len(self.requests)}"}))
         text = f"A morning {len(self.requests)}."
@@ -182,8 +185,15 @@ def test_a_session_ends_when_its_time_is_over(entity: Entity) -> None:
 def test_it_never_takes_more_steps_than_it_may(entity: Entity) -> None:
     model = Stubborn("recall")
     outcome = woken(awake(entity, model))
-    assert outcome.data["steps"] <= wake.MOST_STEPS
-    assert len(model.requests) <= wake.MOST_STEPS + 1
+    assert outcome.data["steps"] <= 16
+    assert len(model.requests) <= 17
+
+
+def test_it_is_asked_no_more_once_it_has_said_enough(entity: Entity) -> None:
+    model = Stubborn("say")
+    outcome = woken(awake(entity, model))
+    assert len(model.requests) == outcome.data["steps"] == wake.MOST_SAYS
+    assert f"Hello {wake.MOST_SAYS}.0" in entity.journal.read_text()
 
 
 def test_below_write_it_stays_asleep(entity: Entity) -> None:
