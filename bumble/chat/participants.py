@@ -190,12 +190,11 @@ def read_attached(message: str, folder: Path) -> Attached:
     Args:
         message: What was said.
         folder: Where its paths begin.
-        config: How many files, and how many bytes of them together.
     """
     parts, notes, left = list[str](), list[str](), MOST_BYTES
     for name in dict.fromkeys(name.rstrip(_ENDS) for name in _REFERENCE.findall(message)):
         try:
-            text, goes_on = _beginning(name, folder, left)
+            path = _file(name, folder)
         except ValueError as problem:
             if "/" in name or "." in name:  # else it may be somebody's name
                 notes.append(f"@{name} {problem}")
@@ -204,7 +203,10 @@ def read_attached(message: str, folder: Path) -> Attached:
             notes.append(f"@{name} was left out: {len(parts)} files go with a message at most")
         elif left <= 0:
             notes.append(f"@{name} was left out: the files before it are as long as may be")
+        elif (found := _beginning(path, left)) is None:
+            notes.append(f"@{name} is no text")
         else:
+            text, goes_on = found
             if goes_on:
                 text += "\n[cut here]"
                 notes.append(f"@{name} is longer than may go with a message; it was cut")
@@ -213,11 +215,11 @@ def read_attached(message: str, folder: Path) -> Attached:
     return Attached("\n".join(parts), tuple(notes))
 
 
-def _beginning(name: str, folder: Path, most: int) -> tuple[str, bool]:
-    """Read so many bytes of the file that is meant, and say whether there is more.
+def _file(name: str, folder: Path) -> Path:
+    """Return the file that is meant.
 
     Raises:
-        ValueError: If there is none, or it is no text; says so, to be read after its name.
+        ValueError: If there is none; says so, to be read after its name.
     """
     try:
         path = disk.inside(folder, name)
@@ -225,13 +227,16 @@ def _beginning(name: str, folder: Path, most: int) -> tuple[str, bool]:
         raise ValueError("leads out of the folder you are in; it was not read") from None
     if not path.is_file():
         raise ValueError("is a folder" if path.is_dir() else "is not there")
+    return path
+
+
+def _beginning(path: Path, most: int) -> tuple[str, bool] | None:
+    """Read so many bytes of a file, and whether there is more; None if it is no text."""
     try:
         with path.open("rb") as stream:
-            data = stream.read(max(0, most) + 1)
+            data = stream.read(most + 1)
         # what is cut within a character ends before it
         text = UTF_8().decode(data[:most], final=len(data) <= most)
     except (OSError, UnicodeDecodeError):
-        raise ValueError("is no text") from None
-    if "\0" in text:
-        raise ValueError("is no text")
-    return text, len(data) > most
+        return None
+    return None if "\0" in text else (text, len(data) > most)
