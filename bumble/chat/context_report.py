@@ -114,7 +114,7 @@ def sent(runtime: Runtime, turn: Turn) -> tuple[list[dict[str, Any]], list[dict[
 
 def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> ContextReport:
     """Report on the request of a turn; one that nobody was sent says so."""
-    request, stable, brief = turn.composed.request, turn.recalled.stable, turn.recalled.brief
+    request, stable = turn.composed.request, turn.recalled.stable
     whole = bool(request.tools)
     declared = tool_list.declared(tools.allowed(runtime, turn.session.people)) if whole else ()
     messages, native = sent(runtime, turn)
@@ -155,14 +155,7 @@ def of(runtime: Runtime, turn: Turn, source: Literal["run", "estimate"]) -> Cont
         prompt_tokens=first.prompt_tokens if first else None,
         cached_tokens=first.cached_tokens if first else None,
         too_long=compact.measure(runtime, turn.session, stable.tokens).full,
-        handover=None
-        if brief is None
-        else Continuity(
-            brief.session,
-            brief.likeness and round(brief.likeness, 3),
-            runtime.config.session.continuity_threshold,
-            brief.fits,
-        ),
+        handover=_continuity(runtime, turn),
         token_ratio=runtime.token_ratio,
         scratch_notes=len(
             runtime.read_or(
@@ -185,6 +178,14 @@ def _average(messages: Sequence[Message], count: int | None = None) -> int:
     return (
         sum(tokens.estimate_message(message.text) for message in messages) // count if count else 0
     )
+
+
+def _continuity(runtime: Runtime, turn: Turn) -> Continuity | None:
+    brief, wants = turn.recalled.brief, runtime.config.session.continuity_threshold
+    if brief is None:
+        return None
+    likeness = None if brief.likeness is None else round(brief.likeness, 3)
+    return Continuity(brief.session, likeness, wants, brief.fits)
 
 
 def to_data(report: ContextReport) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+from anyio.abc import Process
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from anyio.streams.buffered import BufferedByteReceiveStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -72,8 +73,7 @@ class Pipe(Struct):
         """
         program, *arguments = self.command
         found = shutil.which(program, path=self.environ.get("PATH", os.defpath))
-        # its pipes are there, for they are asked for
-        process: Any = await anyio.open_process(
+        process = await anyio.open_process(
             [found or program, *arguments], cwd=self.folder, env=self.environ, **workspace.APART
         )
         to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -92,10 +92,10 @@ class Pipe(Struct):
                 await _end(process)
 
     async def _read(
-        self, process: Any, to_us: MemoryObjectSendStream[SessionMessage | Exception]
+        self, process: Process, to_us: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         """Hand on what it says, a line a message; what is none is passed over."""
-        lines = BufferedByteReceiveStream(process.stdout)
+        lines = BufferedByteReceiveStream(_there(process.stdout))
         async with to_us:
             with suppress(*GONE, anyio.IncompleteRead):
                 while self.received < MAX_BYTES and self.messages < MOST_MESSAGES:
@@ -111,27 +111,35 @@ class Pipe(Struct):
                 self.flooded = True
 
     async def _write(
-        self, process: Any, from_us: MemoryObjectReceiveStream[SessionMessage]
+        self, process: Process, from_us: MemoryObjectReceiveStream[SessionMessage]
     ) -> None:
+        stdin = _there(process.stdin)
         async with from_us:
             with suppress(*GONE):
                 async for sent in from_us:
                     text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
                     self.received = self.messages = 0
-                    await process.stdin.send(f"{text}\n".encode())
+                    await stdin.send(f"{text}\n".encode())
 
-    async def _listen(self, process: Any) -> None:
+    async def _listen(self, process: Process) -> None:
         """Keep the end of its errors."""
         with suppress(*GONE):
-            async for piece in process.stderr:
+            async for piece in _there(process.stderr):
                 self.tail += piece
                 del self.tail[:-TAIL_BYTES]
 
 
-async def _end(process: Any) -> None:
+def _there(stream: T | None) -> T:
+    """Return a pipe of a program, which is there because it was asked for."""
+    if stream is None:
+        raise OSError("the program has no pipe")
+    return stream
+
+
+async def _end(process: Process) -> None:
     """Let the program end by itself for a moment, then kill it and all that it started."""
     with suppress(*GONE):
-        await process.stdin.aclose()
+        await _there(process.stdin).aclose()
     with anyio.move_on_after(END_SECONDS):
         await process.wait()
     workspace.kill_group(process.pid)

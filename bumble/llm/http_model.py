@@ -443,9 +443,8 @@ def openai(
     known = detect.provider_of(url)
     thinks, thinks_not = (known.thinks, known.thinks_not) if known is not None else ({}, {})
     if known is None and printable.is_loopback(url):  # as llama-server and vLLM switch it
-        thinks, thinks_not = (
-            {"chat_template_kwargs": {"enable_thinking": on}} for on in (True, False)
-        )
+        thinks = {"chat_template_kwargs": {"enable_thinking": True}}
+        thinks_not = {"chat_template_kwargs": {"enable_thinking": False}}
     dialect = openai_format.OpenAIDialect(
         model,
         thinks,

@@ -70,12 +70,7 @@ def _read(
     entity: Entity, name: str, left: int, config: PromptConfig, readers: Sequence[str]
 ) -> BootstrapFile:
     try:
-        path = disk.inside(entity.root, name)
-        # neither a link out of the folder nor another name of a file out there brings it in
-        is_there = path.is_file() and not disk.is_elsewhere(path)
-        raw = base.read_text(path).strip() if is_there else None
-    except UnsafePathError:
-        raw = None
+        raw = _raw(entity, name)
     except RecordInvalidError as error:
         return BootstrapFile(name, "UNREADABLE", 0, "", str(error))
     if raw is None:
@@ -98,6 +93,16 @@ def say_unreadable(runtime: Runtime, own_files: Sequence[BootstrapFile]) -> None
     for own_file in own_files:
         if own_file.problem:
             runtime.say_left_out(own_file.problem)
+
+
+def _raw(entity: Entity, name: str) -> str | None:
+    try:
+        path = disk.inside(entity.root, name)
+    except UnsafePathError:
+        return None  # a link out of the folder brings nothing into a prompt
+    if not path.is_file() or disk.is_elsewhere(path):  # nor does another name of one out there
+        return None
+    return base.read_text(path).strip()
 
 
 _OPENING = patterns.compile(r"<[^/<>][^<>]*>")  # a tag on a line of its own
