@@ -152,8 +152,11 @@ def answer(
     found = _found(runtime, session, asked)
     told = _with_archives(runtime, told, found)
     hits = [hit for hit in found if _may_answer(hit, asked, told)]
-    near = [hit for hit in hits if _is_near(hit, runtime, asks=asks or answers is not None)]
-    best = [hit for hit in near if hit.score >= CLOSE * hits[0].score][:MOST]
+    may_be = asks or answers is not None
+    named = {hit.id for hit in hits if may_be and _is_named(hit, asked.text)}
+    near = [hit for hit in hits if hit.id in named or _is_near(hit, runtime, asks=may_be)]
+    close = CLOSE * max((hit.score for hit in hits), default=0.0)
+    best = [hit for hit in near if hit.id in named or hit.score >= close][:MOST]
     sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
     if answers is not None:
         stands = best if len(best) == 1 and sure else []
@@ -317,6 +320,15 @@ def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
         and stop_words.bare(message.text) != stop_words.bare(asked.text)
         and secrets.find_secret(message.text) is None
     )
+
+
+def _is_named(hit: Hit, asked: str) -> bool:
+    """Whether a message has all the telling words of a question: "Who is Tom?"."""
+    telling, there = (
+        {one for one in stop_words.telling_words(words.folded(text).replace("'", " ")) if one[1:]}
+        for text in (asked, hit.text)
+    )
+    return bool(telling) and telling <= there
 
 
 def _is_near(hit: Hit, runtime: Runtime, *, asks: bool) -> bool:

@@ -46,6 +46,7 @@ _FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))
 _ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
 _SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
+_CLOCK = patterns.compile(r"\b\d{1,2}h\d\d\b")
 # "2h" and "mezz'ora" are two.
 _PIECE = patterns.compile(rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*|\d+(?:[.,]\d+)?")
 
@@ -276,7 +277,8 @@ def lapse(text: str, language: str) -> timedelta | None:
         ):
             return span
     # "8 hours" is a time of day elsewhere
-    return _span(said, language, alone=True) if language in _SPANS_ALONE else None
+    is_span = language in _SPANS_ALONE and not _CLOCK.search(text)  # "8h30" is a time of day
+    return _span(said, language, alone=True) if is_span else None
 
 
 def is_from_now(text: str, language: str) -> bool:

@@ -53,6 +53,7 @@ _EITHER_WAY = {"कल": (-1, 1), "परसों": (-2, 2)}  # days from now: 
 _DUALS = {"ساعتين": 2 / 24, "دقيقتين": 2 / 1440, "يومين": 2, "اسبوعين": 14, "شهرين": 60}
 _AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
+_LEADING = 20  # of a language's words, the commonest: "på", "u", "pe"
 _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = patterns.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
@@ -379,6 +380,7 @@ def unread(text: str, language: str) -> list[str]:
     terms, info = calendar_words(language), time_words(language)
     line = terms.relative_words.sub(" ", " ".join(map(words.folded, _tokens(with_days(text)))))
     idle = ahead_words(language) | skipped(language)
+    idle |= words.common(language, _LEADING)
     ahead = [told for said, told in info.get("relative-type", {}).items() if said[0] in "0i"]
     idle |= {one for told in ahead for phrase in told for one in words.folded(phrase).split()}
     names = (*terms.weekdays, *terms.months)

@@ -131,6 +131,8 @@ SATURDAY = datetime(2026, 10, 31, 12, 8, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("text", "when", "language", "day_and_hour"),
     [
+        ("thursday 5, 8h30 in the morning, the knee", "8h30", "en", "11-05 08:30"),
+        ("kan du minde mig om på mandag kl 13 at købe ind", "på mandag kl 13", "da", "11-02 13:00"),
         ("明日の朝9時に薬を飲むように教えて", "明日の朝9時に", "ja", "11-01 09:00"),
         ("明後日の午後3時半に歯医者", "明後日の午後3時半", "ja", "11-02 15:30"),
         ("今夜8時、母に電話", "8時", "ja", "10-31 20:00"),
