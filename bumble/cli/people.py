@@ -163,9 +163,14 @@ def search_of(
     about = () if person is None else (speaking(opened, person).id,)
     owner = () if opened.shell.everything else (opened.owner_id,)
     asker = (*owner, *about) if speaker is None else (speaking(opened, speaker).id,)
+    try:
+        mood = body.look(opened)[0].mood.name
+    except RecordInvalidError as error:  # a search needs no body
+        output.warn(opened.shell, f"searched in no mood: {str(error).splitlines()[0]}")
+        mood = ""
     return Search(
         readers=tuple(dict.fromkeys(asker)),
-        mood=body.look(opened)[0].mood.name,
+        mood=mood,
         at=opened.shell.now(),
         people=about,
         sessions=() if session is None else (find_session(opened, session).id,),

@@ -46,6 +46,13 @@ def test_shows_text_score_kind_date_file_and_line(ada: Run) -> None:
     assert text == "    It rained on the market all day."
 
 
+def test_a_body_that_cant_be_read_stops_no_search(ada: Run) -> None:
+    ada.write("soma.yaml", "bars: [oops\n")
+    found = ada.ok("recall", "rained", "market")
+    assert "It rained on the market all day." in found.out
+    assert "searched in no mood" in found.err
+
+
 def test_line_is_where_the_text_stands_in_the_file(ada: Run) -> None:
     hits = ada.ok("recall", "lighthouse", "--json").data["hits"]
     assert hits
