@@ -229,6 +229,8 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         outcome.stopped = "interrupted"
         return WrittenReply(outcome)
     worded = [reply for reply in replies if reply is not None]
+    if any(said.introduced for _, said in turn.reading.asked):  # who is new has told nothing yet
+        worded = [one for one in worded if one.text != template.unknown] or worded
     return _said(outcome, worded, voice.say) if worded else WrittenReply(outcome)
 
 

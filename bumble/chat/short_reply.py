@@ -37,12 +37,10 @@ def hello(turn: Turn, template: templates.Templates, runtime: Runtime) -> str:
 def welcome(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     """Greet who says who they are; what else they tell has its word, where one is sure."""
     fitting = _fitting(turn.reading.said, keeps=runtime.writes, corrects=False)
-    said = (
-        []
-        if fitting in (LISTENS, PICTURES)
-        else [_another(template.replies[fitting], turn, runtime)]
-    )
-    return " ".join((hello(turn, template, runtime), *said))
+    greeting = hello(turn, template, runtime)
+    if fitting in (LISTENS, PICTURES, NOTED):  # it says by itself that it remembers
+        return greeting
+    return f"{greeting} {_another(template.replies[fitting], turn, runtime)}"
 
 
 def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:

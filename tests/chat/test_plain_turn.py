@@ -758,6 +758,19 @@ def test_who_tells_of_somebody_else_is_not_greeted_by_that_name(ada: Entity) -> 
     assert "Becky" not in talk.say(text)
 
 
+def test_who_introduces_themselves_hears_of_nothing_that_is_unknown(ada: Entity) -> None:
+    text, first, last = "im sam, i sing. whos this then", "im sam, i sing.", "whos this then"
+    noted = {"noted": 2.0}
+    known = {
+        text: reading("introduce", "ask_memory", keep=True, name="sam", replies=noted),
+        first: reading("introduce", "tell", keep=True, name="sam", replies=noted),
+        f"{first} / {last}": reading("ask_memory"),
+        last: reading("ask_memory"),
+    }
+    talk, _ = told(ada, known)
+    assert talk.say(text) == "Hello Sam. I'm Ada. I live in this folder and remember what I'm told."
+
+
 def test_who_introduces_themselves_is_greeted_by_name_and_told_who_it_is(ada: Entity) -> None:
     text = "good evening, im sam and i drive the school bus"
     talk, _ = told(ada, {text: reading("introduce", name="sam")})
