@@ -18,6 +18,7 @@ from bumble.runtime.runtime import Runtime
 HOW_ARE_YOU, WHO_ARE_YOU, WHAT_CAN_YOU = "How are you?", "Who are you?", "What can you do?"
 LISTENS, PICTURES, NOTED = "heard", "seen", "noted"  # where no reply is sure
 REPLY_FROM = 1.0  # score from which a short reply is no guess
+SORRY = ("sorry", "condole")  # what is surely heavy bears them out: 63 of 100 from 0 to 1
 NOTED_FROM = -1.0  # likewise, that it is kept: seldom taken amiss
 SURELY_LEAVES = 1.0  # likewise, that somebody goes who tells something, too
 
@@ -81,7 +82,8 @@ def _fitting(reading: MessageReading, *, keeps: bool, corrects: bool) -> str:
     }
     fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
     surest = max(fit, key=lambda name: fit[name], default="")
-    if surest and fit[surest] > REPLY_FROM:
+    least = 0.0 if surest in SORRY and reading.heavy > 1 else REPLY_FROM
+    if surest and fit[surest] > least:
         return surest
     if reading.has("remember") or fit.get(NOTED, NOTED_FROM) > NOTED_FROM:
         return NOTED

@@ -950,6 +950,15 @@ def test_who_listens_does_not_say_the_same_again(ada: Entity) -> None:
     assert {talk.say(said) for said in ("rain", "mud", "a sock")} == set(replies("heard"))
 
 
+@pytest.mark.parametrize(("heavy", "reply"), [(2, "sorry"), (1, "heard")])
+def test_what_is_surely_heavy_needs_less_to_be_felt_with(
+    ada: Entity, heavy: int, reply: str
+) -> None:
+    said = reading("tell", keep=True, heavy=heavy, replies={"sorry": 0.4, "noted": -2.0})
+    talk, _ = told(ada, {"the roof is gone": said})
+    assert talk.say("the roof is gone") in replies(reply)
+
+
 @pytest.mark.parametrize(("keep", "reply"), [(True, "noted"), (False, "seen")])
 def test_that_it_is_kept_is_said_of_what_is_kept(ada: Entity, keep: bool, reply: str) -> None:
     known = {"swimming is on Tuesdays": reading("tell", keep=keep, replies={"noted": -0.1})}
