@@ -194,8 +194,8 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
     """Return what the tools of a turn may know of it."""
     session, who = turn.recalled.session, turn.heard.who
     unseen = turn.recalled.seen.unseen
-    # what comes to mind marks no answer: one would mark the next, and so all that is lived after it
-    attached = {one.trust for one in turn.composed.blocks if one.name == preamble.ATTACHED}
+    blocks = [one for one in turn.composed.blocks if one.trust]
+    attached = {one.trust for one in blocks if one.name == preamble.ATTACHED}
     return replace(
         tools.context_of(runtime, session, origin_of(runtime, turn.heard), "chat", unseen),
         said=tuple(
@@ -206,6 +206,8 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
         known=(who.name, runtime.identity.name),
         owner=runtime.identity.owner.name or "its owner",
         read=attached | tools.tiers_read(session.messages),
+        # it marks no answer: one would mark the next, and so all that is lived after it
+        in_mind=frozenset(one.trust for one in blocks),
         outside=turn.recalled.outside,
     )
 

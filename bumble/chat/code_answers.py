@@ -43,7 +43,7 @@ _OPERATORS: Mapping[type, Callable[[float, float], float]] = {
 }
 _PERCENT = patterns.compile(r"(?<!\d)(\d{1,12}(?:\.\d{1,6})?) ?% \w{1,3} (\d{1,12}(?:\.\d{1,6})?)")
 _NUMBER = patterns.compile(r"\d+(?:\.\d+)?")
-_POINT = patterns.compile(r"\d\.\d{3}")
+_POINT = patterns.compile(r"\d+\.\d{3}")
 _COMMA = patterns.compile(r"(?<=\d),(?=\d)")
 _SUM = patterns.compile(r"[-(]?\s*\d[\d\s.+\-*/()]*[\d)]")
 
@@ -413,9 +413,10 @@ def worked_out(written: str, asked: str, language: str) -> str:
             told[amount] += 1
     result = calculated(written, {})
     used = Counter(Decimal(one) for one in _NUMBER.findall(written))
-    # each counts once; of what a share is taken stands there again
-    more = used.keys() - told.keys() if PERCENT & used.keys() else (used - told).keys()
-    strange = more - PERCENT
+    # each counts once; where a share goes off or comes on top one may stand there again
+    more = {number: count for number, count in (used - told).items() if number not in PERCENT}
+    is_share = PERCENT & used.keys() and {"+", "-"} & set(written)
+    strange = more if not is_share or more.keys() - told.keys() or sum(more.values()) > 1 else {}
     if not result or len(used) < LEAST_NUMBERS or told.keys() - used.keys() or strange:
         return ""
     return f"{written} = {result}"

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.chat import route
 from bumble.chat.completion_gate import ANNOUNCES, SILENT, Gate, is_told
-from bumble.chat.tool_list import MORE, SAY
+from bumble.chat.tool_list import MORE, NOTHING, SAY
 from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
@@ -458,7 +458,7 @@ class _Turn(Struct):
             ends=agency != {"think"} or bool(said),
             waits="wait" in agency,
             announces=MORE in then,
-            says_all=bool(then) and MORE not in then,
+            says_all=bool(then) and all(one == NOTHING for one in then),
             goes_on=goes_on,
         )
 

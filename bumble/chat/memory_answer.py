@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from bumble.entity import secrets
 from bumble.errors import UserError
 from bumble.fallback import notices, quotes
-from bumble.guard import corrections, values
+from bumble.guard import claims, corrections, values
 from bumble.index.search import Hit
 from bumble.recall import memory_search
 from bumble.records import base, knowledge, session_files
@@ -153,8 +153,9 @@ def answer(
     told = _with_archives(runtime, told, found)
     hits = [hit for hit in found if _may_answer(hit, asked, told)]
     may_be = asks or answers is not None
-    named = {hit.id for hit in hits if may_be and _is_named(hit, asked.text)}
-    near = [hit for hit in hits if hit.id in named or _is_near(hit, runtime, asks=may_be)]
+    near = [hit for hit in hits if _is_near(hit, runtime, asks=may_be)]
+    named = {hit.id for hit in hits if may_be and not near and is_named(hit.text, asked.text)}
+    near = near or [hit for hit in hits if hit.id in named]
     close = CLOSE * max((hit.score for hit in hits), default=0.0)
     best = [hit for hit in near if hit.id in named or hit.score >= close][:MOST]
     sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
@@ -322,13 +323,12 @@ def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
     )
 
 
-def _is_named(hit: Hit, asked: str) -> bool:
-    """Whether a message has all the telling words of a question: "Who is Tom?"."""
-    telling, there = (
-        {one for one in stop_words.telling_words(words.folded(text).replace("'", " ")) if one[1:]}
-        for text in (asked, hit.text)
-    )
-    return bool(telling) and telling <= there
+def is_named(text: str, asked: str) -> bool:
+    """Whether a question asks for nothing but a name, and a message has it: "Who is Tom?"."""
+    language = words.language(asked, text)
+    names = {words.folded(one) for one in claims.claims(asked, language)}
+    telling = {one for one in stop_words.telling_words(words.folded(asked)) if one[1:]}
+    return bool(names) and telling <= names <= set(stop_words.telling_words(words.folded(text)))
 
 
 def _is_near(hit: Hit, runtime: Runtime, *, asks: bool) -> bool:

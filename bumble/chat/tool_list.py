@@ -80,6 +80,7 @@ DECLARED: tuple[Tool, ...] = (
     ),
 )
 
+NOTHING = "nothing"  # likewise, that it is all
 MORE = "more"  # behind what was said: work that it announces
 # Speech as native tools have it: the model tells with its words whether it has still to do what
 # they say, so that nobody has to guess it from them, in any language, and no judge is asked.
@@ -90,7 +91,7 @@ SAY = Tool(
         {
             "text": _text("what they hear"),
             "then": {
-                **choice(["nothing", MORE]),
+                **choice([NOTHING, MORE]),
                 "description": f"`{MORE}`: you only said that you will do something with a tool, "
                 "and do it next; `nothing`: your turn is over",
             },

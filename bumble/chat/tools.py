@@ -59,6 +59,7 @@ class ToolContext(Struct, frozen=True):
     known: tuple[str, ...] = ()  # names of the person and of the entity
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
+    in_mind: frozenset[str] = frozenset()  # likewise of what came to mind, which marks no answer
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
 
@@ -160,7 +161,7 @@ def _vouch(context: ToolContext, *texts: str) -> None:
         RefusedError: If it was not.
     """
     sources = verifier.ClaimSources(known=tuple(context.said), names=tuple(context.known))
-    if not context.read or verifier.was_said("\n".join(texts), sources):
+    if not (context.read or context.in_mind) or verifier.was_said("\n".join(texts), sources):
         return
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     unsaid = [line for line in lines if not verifier.was_said(line, sources)] or lines
@@ -173,7 +174,8 @@ def _vouch(context: ToolContext, *texts: str) -> None:
 
 def _own_words(context: ToolContext) -> base.Provenance:
     """Return the origin of words that are the entity's own, whoever it has listened to."""
-    lowest = base.lowest_trust((context.provenance.trust, "entity", *context.read))
+    quoted = (*context.read, *context.in_mind)
+    lowest = base.lowest_trust((context.provenance.trust, "entity", *quoted))
     return replace(context.provenance, trust=lowest)
 
 
@@ -249,12 +251,19 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
     text, runtime = words.one_line(arguments.get("text", "")), context.runtime
     said = (each.speaker for each in reversed(context.session.messages) if each.role == "user")
     person = next(said, people.owner_id(runtime.entity, runtime.identity))
-    plans = _withdrawn(words.one_line(arguments.get("gone", "")), person, context)
-    if plans and not text:
+    gone = words.one_line(arguments.get("gone", ""))
+    meant = _set_before(gone, person, context) if gone else None
+    why = "it is not wanted any more"
+    plans = (partial(reminders.REMINDER.plan_forget, meant, why),) if meant else ()
+    if meant and not (text or arguments.get("at")):
         return Result("taken back", plans=plans)
+    if meant and meant.repeat:
+        raise ValueError(f"it repeats ({meant.repeat}), and only `bumble remind edit` moves it")
+    text = text or (words.one_line(meant.text) if meant else "")
     if not (text and arguments.get("at")):
         raise ValueError("`text` and `at` are needed: what is to be said, and when")
-    _vouch(context, text)
+    if not (meant and text == words.one_line(meant.text)):
+        _vouch(context, text)
     at = moments.local(arguments["at"], runtime.zone).astimezone(runtime.zone)
     if at <= context.at:
         raise ValueError(f"{at:%Y-%m-%d %H:%M} is over; it is {context.at:%Y-%m-%d %H:%M} now")
@@ -271,23 +280,31 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
     return Result(f"set for {at:%A, %Y-%m-%d %H:%M}", plans=planned)
 
 
-def _withdrawn(text: str, person: str, context: ToolContext) -> tuple[Plan, ...]:
-    """Plan to take back the reminder that says a text; nothing where there is none to say.
+def _set_before(text: str, person: str, context: ToolContext) -> reminders.Reminder:
+    """Return the reminder of somebody that says a text; of several that has the time in it, too.
 
     Raises:
+        RefusedError: If something was read that is not theirs, and they did not speak of it.
         ValueError: If not one of theirs says it, naming those that are set.
     """
-    if not text:
-        return ()
-    waiting = schedule.waiting(context.runtime.entity, person, context.session.people)
-    there = {one.id: words.one_line(one.text) for one in waiting}
-    same = [one for one in waiting if there[one.id].casefold() == text.casefold()]
-    meant = same[:1] or [one for one in waiting if text.casefold() in there[one.id].casefold()]
+    zone = context.runtime.zone
+    there = schedule.waiting(context.runtime.entity, person, context.session.people)
+    shown = {one.id: f"{words.one_line(one.text)} {one.at.astimezone(zone):%H:%M}" for one in there}
+    asked = f" {stop_words.bare(text)} "
+    meant = [one for one in there if f" {stop_words.bare(one.text)} " in asked] or [
+        one for one in there if asked in f" {stop_words.bare(shown[one.id])} "
+    ]
+    if len(meant) > 1:
+        meant = [one for one in meant if f"{one.at.astimezone(zone):%H:%M}" in text]
     if len(meant) != 1:
-        count = "several reminders say" if meant else "no reminder says"
-        listed = "; ".join(f'"{said}"' for said in there.values()) or "none"
-        raise ValueError(f'{count} "{text}"; set for them: {listed}')
-    return (partial(reminders.REMINDER.plan_forget, meant[0], "it is not wanted any more"),)
+        listed = "; ".join(f'"{said}"' for said in shown.values()) or "none"
+        raise ValueError(f'not one reminder says "{text}"; set for them: {listed}')
+    said = {word for one in context.said for word in stop_words.telling_words(one)}
+    if (context.read or context.in_mind) and said.isdisjoint(
+        stop_words.telling_words(meant[0].text)
+    ):
+        raise RefusedError("something was read that is not theirs, and they did not speak of it")
+    return meant[0]
 
 
 def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:

@@ -135,6 +135,9 @@ def _said_by_entity(
     names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
     called = clauses.stems_of(names, language)
     spoken = " ".join(one.text for one in cited)
+    if len(spoken) < ENOUGH_CHARS:  # what else they said tells its language
+        speakers = {one.who for one in cited}
+        spoken = " ".join(one.text for one in sources.window if one.who in speakers)
     own_language = words.language(text, default=language)
     if len(spoken) >= ENOUGH_CHARS and words.language(spoken, default=language) != own_language:
         return ""  # of words in two languages none are the same

@@ -236,13 +236,14 @@ def _plan_ended(
 
     What somebody wrote by hand stays, and the owner's word but for the owner's.
     """
-    by_id = {id_: fact for fact in facts for id_ in fact.ends}
-    for belief in held.BELIEF.readable(runtime.entity.beliefs) if by_id else ():
-        origin, fact = belief.provenance, by_id.get(belief.id)
-        if fact is None or not origin.by or not origin.audience:
-            continue
-        is_told = origin.trust != "owner" or shown.trust(fact.cited) in ("owner", "")
-        if is_told and set(origin.audience) <= set(shown.session.people):
+    if not any(fact.ends for fact in facts):
+        return
+    for belief in held.BELIEF.readable(runtime.entity.beliefs):
+        origin = belief.provenance
+        trusts = [shown.trust(fact.cited) for fact in facts if belief.id in fact.ends]
+        may = any(not base.is_lower(trust, origin.trust) for trust in trusts)
+        theirs = origin.audience and set(origin.audience) <= set(shown.session.people)
+        if may and theirs and origin.by:
             change = held.plan_update(belief, "what is known has replaced it", archived=True)
             yield from filter(None, (change,))
 

@@ -233,7 +233,7 @@ class MusingsJob(Struct, frozen=True):
 
 
 def mark(drawing: topic_questions.Drawing) -> str:
-    """Identify a topic with these mentions; a bare word, with twice as many."""
+    """Identify a topic with these mentions; a bare word, by the power of two of their number."""
     topic = drawing.topic
     mentions = f"{topic.frequency.bit_length()}" if topic.type == "word" else drawing.fingerprint
     return review_queue.mark("topic", topic.name, mentions)

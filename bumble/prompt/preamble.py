@@ -208,11 +208,20 @@ def notes_text(entity: Entity, readers: Sequence[str]) -> str:
 
 
 def reminders_text(runtime: Runtime, session: sessions.Session) -> str:
-    """Word the next reminders that are set for who spoke last."""
+    """Word the next reminders that are set for who spoke last, of what they or the entity said.
+
+    With several present, those that all of these were told.
+    """
     said = (one.speaker for one in reversed(session.messages) if one.role == "user")
-    waiting = schedule.waiting(runtime.entity, next(said, ""), session.people)
+    alone = len(session.people) < 2
+    waiting = [
+        one
+        for one in schedule.waiting(runtime.entity, next(said, ""), session.people)
+        if not provenance.is_untrusted(one.provenance.trust) and (alone or one.provenance.audience)
+    ]
     rows = [
-        f"- {one.at.astimezone(runtime.zone):%A %Y-%m-%d %H:%M}: {words.one_line(one.text)}"
+        f"- {one.at.astimezone(runtime.zone):%A %Y-%m-%d %H:%M}"
+        f"{f' ({one.repeat})' if one.repeat else ''}: {prompts.harmless(words.one_line(one.text))}"
         for one in waiting[:SHOWN_REMINDERS]
     ]
     return "\n".join(("Reminders that are set for them:", *rows)) if rows else ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import code_answers
+from bumble.chat import code_answers, memory_answer
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -744,12 +744,22 @@ def test_a_sum_that_a_model_wrote_has_the_numbers_of_the_message(written: str, r
         ("die Wohnung kostet 1.260, wir sind zu 7", "de", "1.260 / 7", "1260 / 7 = 180"),
         ("52 litres at 1.789 each", "en", "52 * 1.789", "52 * 1.789 = 93.028"),
         ("3200 less 980 and 19%", "en", "3200 - 980 - 3200 * 19 / 100", "1612"),
+        ("8 sacks of 12.500 kg", "en", "12.500 * 8", "12.500 * 8 = 100"),
+        ("15% of 240", "en", "15 * 15 * 240 / 100", ""),
     ],
 )
 def test_numbers_of_a_sum_are_read_as_they_were_written(
     asked: str, language: str, written: str, result: str
 ) -> None:
-    assert code_answers.worked_out(written, asked, language).endswith(result)
+    found = code_answers.worked_out(written, asked, language)
+    assert found.endswith(result)
+    assert bool(found) == bool(result)
+
+
+def test_who_is_asked_for_by_name_is_told_of_however_far_the_words_are() -> None:
+    assert memory_answer.is_named("My brother Tom lives in Leeds.", "Who is Tom?")
+    assert not memory_answer.is_named("My brother Tim lives in Leeds.", "Who is Tom?")
+    assert not memory_answer.is_named("Bea, whose birthday it was, ate.", "When is my birthday?")
 
 
 def test_who_tells_of_somebody_else_is_not_greeted_by_that_name(ada: Entity) -> None:

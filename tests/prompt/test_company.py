@@ -14,8 +14,19 @@ from bumble.entity.folder import Entity
 from bumble.errors import RefusedError
 from bumble.jobs import stretch
 from bumble.llm.scripted import ScriptedModel
-from bumble.records import beliefs, episodes, knowledge, narrative, relationships, skills
+from bumble.prompt import preamble
+from bumble.records import (
+    beliefs,
+    episodes,
+    knowledge,
+    narrative,
+    relationships,
+    reminders,
+    sessions,
+    skills,
+)
 from bumble.records.base import Provenance
+from bumble.records.sessions import Message
 from bumble.runtime import job, people
 from bumble.text import tokens
 from tests.support.stretches import claim, makes
@@ -206,3 +217,25 @@ def test_in_company_what_gave_way_is_left_out_and_the_rest_told_apart(ada: Entit
     (line,) = [row for row in asked.split("\n") if row.startswith("- Sam (")]
     assert "no chess" not in line
     assert "Sam plays chess.; Sam likes tea." in line or "Sam likes tea.; Sam plays chess." in line
+
+
+@pytest.mark.parametrize(
+    ("origin", "others", "shown"),
+    [
+        (Provenance(), [], True),
+        (Provenance(), ["bo"], False),  # the owner's own, of whom nobody else was told
+        (Provenance(audience=("sam", "bo")), ["bo"], True),
+        (Provenance(by="mcp", trust="tool", audience=("sam",)), [], False),
+    ],
+)
+def test_reminders_are_shown_to_those_who_were_told_and_none_that_a_program_set(
+    ada: Entity, origin: Provenance, others: list[str], shown: bool
+) -> None:
+    at = NOON + timedelta(days=30)
+    told = ("rem_1", at, "Buy the ring.")
+    one = reminders.new(*told, person="sam", deliver=reminders.SESSION, provenance=origin)
+    changes.apply(ada.root, ChangeSet("", (reminders.REMINDER.plan_new(one, ""),)))
+    messages = (Message("msg_1", NOON, "user", "Hello.", speaker="sam"),)
+    session = replace(sessions.new("ses_1", NOON, "sam", others), messages=messages)
+    text = preamble.reminders_text(runtime_of(ada, ScriptedModel([])), session)
+    assert ("Buy the ring." in text) is shown
