@@ -24,7 +24,7 @@ from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.values import Number, ReadText
 from bumble.index import form
-from bumble.text import stop_words, words
+from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
@@ -138,9 +138,9 @@ def _said_by_entity(
     if len(spoken) < ENOUGH_CHARS:  # what else they said tells its language
         speakers = {one.who for one in cited}
         spoken = " ".join(one.text for one in sources.window if one.who in speakers)
-    own_language = words.language(text, default=language)
-    if len(spoken) >= ENOUGH_CHARS and words.language(spoken, default=language) != own_language:
-        return ""  # of words in two languages none are the same
+    tongues = {languages.language(text), languages.language(spoken)}
+    if "" not in tongues and len(tongues) > 1:  # surely: of words in two none are the same
+        return ""
     told = clauses.weigh(clauses.tokens_of(text), language)
     whole = {words.stem(token, language): token for token in clauses.tokens_of(text)}
     told = {stem: weight for stem, weight in told.items() if stem not in called}
