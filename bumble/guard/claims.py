@@ -98,6 +98,16 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
         or sentence.unspaced
         or following in _VERB
         or (sentence.language == "en" and not (words.is_listed(word, "en") or _MADE.search(word)))
+        or _is_known_everywhere(word, sentence.language)
+    )
+
+
+def _is_known_everywhere(word: str, language: str) -> bool:
+    """Whether each language has a word, and none as its own: Greta, pizza."""
+    return (
+        all(words.is_listed(word, other) for other in _OTHERS)
+        and not _is_own(word, language)
+        and word not in words.common(language, _COMMONEST)
     )
 
 
@@ -153,6 +163,7 @@ _COMMON_PARTS = 8000  # words of a language that are parts of a rare noun
 _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no other
     r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
 )
+_COMMONEST = 500  # words, of which hardly one is a name
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
