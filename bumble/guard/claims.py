@@ -97,18 +97,17 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
         or _GENITIVE.search(word) is not None
         or sentence.unspaced
         or following in _VERB
-        or (sentence.language == "en" and not (words.is_listed(word, "en") or _MADE.search(word)))
-        or _is_known_everywhere(word, sentence.language)
+        or _may_be_first_name(word, sentence.language)
     )
 
 
-def _is_known_everywhere(word: str, language: str) -> bool:
-    """Whether each language has a word, and none as its own: Greta, pizza."""
-    return (
-        all(words.is_listed(word, other) for other in _OTHERS)
-        and not _is_own(word, language)
-        and word not in words.common(language, _COMMONEST)
-    )
+def _may_be_first_name(word: str, language: str) -> bool:
+    """Whether a first word is hardly one of its language's own: Greta, Gareth, pizza."""
+    if language == "en" and _MADE.search(word):
+        return False
+    if language not in _TOLD_APART and not all(words.is_listed(word, code) for code in _OTHERS):
+        return False
+    return not _is_own(word, language) and word not in words.common(language, _COMMONEST)
 
 
 def _follows_article(sentence: _Sentence, n: int) -> bool:
@@ -164,6 +163,7 @@ _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no
     r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
 )
 _COMMONEST = 500  # words, of which hardly one is a name
+_TOLD_APART = ("en", "de")  # whose own words are seldom another language's
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
