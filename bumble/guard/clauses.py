@@ -38,6 +38,12 @@ _DENIALS = {
     "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
+# Before a thing: "no fish", "kein Boule" puts no name right.
+_NO_SUCH = """
+kein keine keinen keiner koi koa aucun aucune ningun ninguna nessuna nenhum nenhuma geen ingen inget
+inga intet zaden zadny
+"""
+_OF_THINGS = frozenset(_NO_SUCH.split())
 # What stands behind one of these, and behind these words that go with it, is not so.
 _CONTRASTS = {
     "instead": "of",
@@ -223,6 +229,8 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     for start, token in enumerate(tokens):
         if denies(token, language) or _contrasts(tokens, start):
             behind = [one for one in tokens[start + 1 :] if one not in empty]
+            if token in _OF_THINGS or (token == "no" and language == "en"):
+                behind = list(filter(values.is_value, behind[:1]))
             found += [*behind[:1], *filter(values.is_value, behind[1:2])]
     return tuple(found)
 

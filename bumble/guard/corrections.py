@@ -357,12 +357,11 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
 def _rival_day(wanted: Times, clause: Clause) -> float | None:
     times = clause.read.times
     if wanted.full_months:
-        return SAME_KIND if times.full_months - wanted.full_months else None
+        return SAME_KIND if times.full_months - wanted.full_months and not times.dated else None
     months, others = {month for month, _ in wanted.dated}, clause.times_near.months
-    if months and others and not months & others:
-        return SAME_KIND - OTHER_MONTH
     if times.dated or times.ordinals:
-        return SAME_KIND
+        is_other = months and others and not months & others
+        return SAME_KIND - OTHER_MONTH if is_other else SAME_KIND
     return SAME_KIND / 2 if times.full_weekdays else None
 
 
