@@ -164,6 +164,8 @@ _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no
 )
 _COMMONEST = 500  # words, of which hardly one is a name
 _TOLD_APART = ("en", "de")  # whose own words are seldom another language's
+_TITLED = patterns.compile(r"\b(?:dr\.|herrn?|frau) (\w+)")
+_JOINED = patterns.compile(r"(?=\b(\w+) (?:und|oder) (\w+))")  # what is beside a name is one, too
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
@@ -186,13 +188,7 @@ def strange(
     first = {
         words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
     }
-    placed = {
-        word.casefold()
-        for noun, word in (_BEFORE_NAME.findall(text) if language == "de" else ())
-        if words.is_listed(word.casefold(), "de")
-        and not _has_forms(word.casefold())
-        and (not noun or _is_noun(noun.casefold(), "de"))
-    }
+    placed = _placed(text, known_names) if language == "de" else set[str]()
     claimed = dict.fromkeys(word for word in claims(text, language) if len(word) > 1)
     sources = (*grounds, *known_names) if claimed else ()
     said = frozenset[str]().union(*(_source_forms(source, language) for source in sources))
@@ -216,6 +212,24 @@ def strange(
         for word in (*found, *caseless.strange(text, (*grounds, *known_names)))
         if not any(names.sound_alike(word, part) for part in parts)
     ]
+
+
+def _placed(text: str, known_names: Sequence[str]) -> set[str]:
+    """Return the words of a German text that stand where names do, and have no forms of nouns."""
+    known = {part.casefold() for name in known_names for part in name.split()}
+    pairs = [pair for joined in _JOINED.findall(text.casefold()) for pair in (joined, joined[::-1])]
+    placed = {
+        *(sentence.split()[0].strip("\"'“„«(") for sentence in _named_sentences(text)),
+        *(word for other, word in pairs if other in known),
+        *(
+            word
+            for noun, word in _BEFORE_NAME.findall(text)
+            if not noun or _is_noun(noun.casefold(), "de")
+        ),
+    }
+    folded = {word.casefold() for word in placed}
+    bare = {word for word in folded if words.is_listed(word, "de") and not _has_forms(word)}
+    return bare.union(_TITLED.findall(text.casefold()))
 
 
 def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
