@@ -502,7 +502,8 @@ def _dates(
         before = _unbroken(tokens[max(0, run.start - _NEAR) : run.start][::-1], "")
         places = [(n, run.end + n) for n in range(len(after))]
         if tokens[run.start][0].isdigit() and terms.month_first:  # May 8
-            places += [(n, run.start - 1 - n) for n in range(len(before))]
+            near = len(before) if before[:1] == ["the"] else 1
+            places += [(n, run.start - 1 - n) for n in range(min(near, len(before)))]
         beside += [
             (far, at, run.start, int(run.value)) for far, at in places if tokens[at] in terms.months
         ]

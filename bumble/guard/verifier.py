@@ -27,6 +27,8 @@ from bumble.index import form
 from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
+_FEW_THINGS = (2, 3, 4)
+_THE = frozenset("the all die den alle les tous toutes los las i le gli os as de alla".split())
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
 # Weight of words of one message that only the entity said: from which on they tell something, how
@@ -269,10 +271,28 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
             continue  # "a place that only two people know", "du neuf": its own figure
         if _is_given(number, sentence, sources):
             continue
-        if not _follows(number, sentence, sources):
+        if not (_follows(number, sentence, sources) or _are_counted(number, sentence, sources)):
             return number.word, False
         counted = True
     return "", counted
+
+
+def _are_counted(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
+    """Whether a few things were named one by one: "the two fees", of which no source has a number.
+
+    Who says "two fees" tells how many there are; "the two" are those that were spoken of.
+    """
+    tokens = clauses.tokens_of(sentence.text)
+    place = tokens.index(number.word) if number.word in tokens else 0
+    return (
+        number.value in _FEW_THINGS
+        and not _THE.isdisjoint(tokens[max(0, place - 1) : place])
+        and not any(
+            other.kind == "thing" and clauses.akin(other.unit, number.unit)
+            for source in sources
+            for other in source.read.numbers
+        )
+    )
 
 
 def _is_of_told(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
