@@ -229,7 +229,7 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     for start, token in enumerate(tokens):
         if denies(token, language) or _contrasts(tokens, start):
             behind = [one for one in tokens[start + 1 :] if one not in empty]
-            if token in _OF_THINGS or (token == "no" and language == "en"):
+            if token in _OF_THINGS or (language, token) == ("en", "no"):
                 behind = list(filter(values.is_value, behind[:1]))
             found += [*behind[:1], *filter(values.is_value, behind[1:2])]
     return tuple(found)

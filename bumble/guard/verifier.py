@@ -28,7 +28,8 @@ from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
 _FEW_THINGS = (2, 3, 4)
-_THE = frozenset("the all die den alle les tous toutes los las i le gli os as de alla".split())
+_ARTICLES = "the all die den alle les tous toutes los las i le gli os as de alla"
+_THE = frozenset(_ARTICLES.split())
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
 # Weight of words of one message that only the entity said: from which on they tell something, how
