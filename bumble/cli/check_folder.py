@@ -121,15 +121,17 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         )
         return
     left = write_ahead.leftovers(entity.root)
-    readable = [folder for folder in left.foreign if _is_readable(folder / write_ahead.INTENT)]
-    for path in (*readable, *uncommitted.foreign(entity.root)):
-        yield Finding(
-            "change-foreign",
-            f"a change another installation left half done, {_targets(path)}; if it is yours, take"
-            " it over",
-            entity.relative(path),
-            fix="bumble doctor --adopt",
-        )
+    about = {place: _targets(place) for place in (*left.foreign, *uncommitted.foreign(entity.root))}
+    for place, paths in about.items():
+        if paths is not None:
+            what = output.few([disk.readable(path[:200]) for path in paths], MOST_SHOWN)
+            yield Finding(
+                "change-foreign",
+                f"a change another installation left half done, of {what or 'no file'}; if it is"
+                " yours, take it over",
+                entity.relative(place),
+                fix="bumble doctor --adopt",
+            )
     for folder in left.tracked:
         yield Finding(
             "change-tracked",
@@ -145,7 +147,7 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             fix=MEND,
         )
     for folder in left.foreign:
-        if folder not in readable:
+        if about[folder] is None:
             yield Finding(
                 "change-unreadable",
                 "a cut-off change can't be read: move it away",
@@ -161,28 +163,14 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         )
 
 
-def _targets(place: Path) -> str:
-    """Name the files that an intent or a note is about."""
-    paths: list[str] = []
+def _targets(place: Path) -> list[str] | None:
+    """Return the files that an intent or a note is about; None: it is an intent beyond reading."""
+    intent = place / write_ahead.INTENT
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         if place.is_dir():
-            paths = [
-                str(step["path"])
-                for step in json.loads(disk.read(place / write_ahead.INTENT))["steps"]
-            ]
-        else:
-            paths = list(map(str, json.loads(json.loads(disk.read(place))["note"])["after"]))
-    shown = output.few([disk.readable(path[:200]) for path in paths], MOST_SHOWN)
-    return f"of {shown}" if paths else "of no file"
-
-
-def _is_readable(intent: Path) -> bool:
-    """Whether an intent can be finished, or was never begun."""
-    if not intent.exists():
-        return True
-    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-        return isinstance(json.loads(disk.read(intent))["steps"], list)
-    return False
+            return [str(step["path"]) for step in json.loads(disk.read(intent))["steps"]]
+        return list(map(str, json.loads(json.loads(disk.read(place))["note"])["after"]))
+    return None if place.is_dir() else []
 
 
 REBUILD = "bumble index --rebuild"

@@ -324,8 +324,17 @@ def _read(opened: opening.Opened, file: _File, relative: str, sources: Sources) 
     if file.kind is soma.SOMA:
         body_state.stored(file.path, soma.read(file.path))
     views = file.kind.read(file.path, opened.zone)
-    is_book = file.kind is knowledge.KNOWLEDGE
-    findings = list(_check_sections(views, relative, file) if is_book else ())
+    sections = views if file.kind is knowledge.KNOWLEDGE else ()
+    findings = [
+        Finding(
+            "section-twice",
+            f'"{section.id}" is there already, on line {first.line}: make them one',
+            relative,
+            section.line,
+            file.edit,
+        )
+        for first, section in twice((knowledge.key(one.id), one) for one in sections)
+    ]
     documents = [view.document for view in views if view.document is not None]
     if file.kind is relationships.PERSON:
         listed = [name for one in documents for name in base.texts(one.meta, "names")]
@@ -347,17 +356,6 @@ def _check_schedules(view: RecordView, relative: str, file: _File) -> Iterator[F
         except ValueError as error:
             line = view.document.line_of(key) if view.document else None
             yield Finding("schedule-invalid", str(error), relative, line, file.edit)
-
-
-def _check_sections(views: Sequence[RecordView], relative: str, file: _File) -> Iterator[Finding]:
-    for first, section in twice((knowledge.key(one.id), one) for one in views):
-        yield Finding(
-            "section-twice",
-            f'"{section.id}" is there already, on line {first.line}: make them one',
-            relative,
-            section.line,
-            file.edit,
-        )
 
 
 def _read_session(file: _File, relative: str, sources: Sources) -> _Reading:
