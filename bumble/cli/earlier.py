@@ -7,7 +7,6 @@ that it was brought to. It is nobody's truth: anything in it can be made again.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -78,7 +77,13 @@ def plan(root: Path) -> Migration:
     if version < settings.SCHEMA_VERSION:
         lines += _by_meaning(texts) if version == 1 else []
         lines += _completed(texts)
-        parted = [change for path in _records(root) for change in _parted(root, path, why)]
+        entity = Entity(root)
+        parted = [
+            change
+            for kind in kinds.KINDS
+            for path in kind.reachable(entity)
+            for change in _parted(entity, kind, path, why)
+        ]
     if count := sum(change.alone for change in parted):
         lines.append(f"{companions.FOLDER}/: where {count} files come from, which stood in them")
     planned = [
@@ -90,21 +95,16 @@ def plan(root: Path) -> Migration:
     return Migration(version, texts[ENTITY_FILE], tuple(lines), change_set)
 
 
-def _records(root: Path) -> list[str]:
-    """Return the files of records that may have a companion."""
-    entity = Entity(root)
-    paths = [entity.relative(path) for kind in kinds.KINDS for path in kind.reachable(entity)]
-    return [path for path in paths if companions.place(path) is not None]
-
-
-def _parted(root: Path, path: str, why: str) -> list[changes.Change]:
+def _parted(entity: Entity, kind: Kind, file: Path, why: str) -> list[changes.Change]:
     """Plan to put beside a record where it comes from; what a hand wrote stays, byte for byte."""
-    kind, beside = kinds.of_path(path), companions.place(path) or ""
+    path = entity.relative(file)
+    if (beside := companions.place(path)) is None:
+        return []
     try:
-        data = disk.read_if_there(disk.inside(root, path)) or b""
+        data = disk.read_if_there(disk.inside(entity.root, path)) or b""
         text = data.decode("utf-8")
         pair = companions.split(path, text) if companions.is_made(path, text) else None
-        if kind is None or pair is None or pair.companion is None:
+        if pair is None or pair.companion is None:
             return []
         if _told(kind, text) != _told(kind, companions.joined(path, pair.text, pair.companion)):
             return []
@@ -310,7 +310,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
 
     key = commit.tree if commit else f"{moment.isoformat()} {past.listing_by_times(entity)}"
     key = f"{settings.SCHEMA_VERSION} {key}"
-    digest = hashlib.sha256(key.encode(errors="surrogateescape") + b"\0" + names).hexdigest()
+    digest = disk.sha256(key.encode(errors="surrogateescape") + b"\0" + names)
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
     return PastFolder(_made(cache, name, fill), commit, why)
 
