@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import tzinfo
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 from typing import Annotated, Any
@@ -410,7 +410,8 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Writt
             said = tuple(_said(library, item))
             sources = verifier.ClaimSources(said, names=tuple(names), zone=zone)
             texts = ["\n".join(one.text for one in said)]
-            for sentence in _sentences(item.text):
+            lines = _unmarked(item.text).splitlines()
+            for sentence in chain.from_iterable(map(words.sentences, lines)):
                 is_of_them = origins.share(sentence, texts, names) >= LEAST_SHARE
                 stands = is_of_them and verifier.check_prose(sentence, sources) == verifier.KEPT
                 listed.append(WrittenStatement(item.path, sentence, item.origin, stands))
@@ -430,12 +431,6 @@ def _said(library: lookup.Library, item: lookup.LibraryRecord) -> Iterator[verif
             waiting += source.sources if source else ()
             if source and source.kind == lookup.MESSAGE and source.at:
                 yield verifier.Said(source.id, source.at, source.speaker, source.text)
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a record; headings are none."""
-    for line in _unmarked(text).splitlines():
-        yield from words.sentences(line)
 
 
 def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]) -> Summary:
