@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ from msgspec.structs import asdict
 from bumble.cli import command, doctor, opening, output, writing
 from bumble.cli.talk import beginning
 from bumble.entity import approvals, commits
-from bumble.errors import RecordInvalidError, RefusedError
+from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.history import findings, remote
 from bumble.records import forgotten, kinds, knowledge
 from bumble.runtime import rules
@@ -61,8 +60,12 @@ def sync(
     if setup is not None:
         _set_up(opened, setup, public=public, yes=yes)
         return
-    with beginning.noted(opened) if nightly else nullcontext():
+    try:
         _sync(opened, push=push, leaves_open=not nightly)
+    except UserError as error:
+        if nightly:
+            beginning.note(opened, str(error))
+        raise
     beginning.forget(opened)
 
 

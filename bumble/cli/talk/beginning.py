@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from bumble.cli import newborn, opening, output, setting_files
 from bumble.cli.models import weights
 from bumble.entity import config, installation, settings
-from bumble.errors import FolderUnwritableError, UserError
+from bumble.errors import FolderUnwritableError
 from bumble.fallback import notices
 from bumble.files import disk
 from bumble.records import relationships, session_files
@@ -104,16 +103,6 @@ def _is_part(name: str, whole: str) -> bool:
 
 
 FILE = "cache/nightly-sync.json"
-
-
-@contextmanager
-def noted(opened: opening.Opened) -> Iterator[None]:
-    """Have what ends the block kept for the next talk."""
-    try:
-        yield
-    except UserError as error:
-        note(opened, str(error))
-        raise
 
 
 def note(opened: opening.Opened, said: str) -> None:
