@@ -427,15 +427,11 @@ def _body(
         sessions.told_origin(item.imported) if item.imported else "",
     )
     yield from (f"  {part}" for part in told if part)
-    yield from (f"  {line}" for line in _edits(opened, node))
-
-
-def _edits(opened: opening.Opened, node: explaining.SourceNode) -> Iterator[str]:
     for verb, edit in (("committed", node.written), ("last changed", node.changed)):
         if edit:
             when = listing.when(edit.at, opened)
-            yield f"{verb} {when} by {edit.by} as {edit.id[:COMMIT_CHARS]}: {edit.title}"
-            yield from (f"  {key}: {value}" for key, value in edit.trailers)
+            yield f"  {verb} {when} by {edit.by} as {edit.id[:COMMIT_CHARS]}: {edit.title}"
+            yield from (f"    {key}: {value}" for key, value in edit.trailers)
 
 
 def _data(node: explaining.SourceNode) -> dict[str, Any]:

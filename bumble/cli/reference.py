@@ -306,12 +306,6 @@ def tree() -> str:
     return "\n".join(lines)
 
 
-def with_tree(text: str) -> str:
-    """Return the page on the architecture with the tree as it is."""
-    head, _, rest = text.partition(BEGIN)
-    return f"{head}{BEGIN}\n\n{tree()}\n{END}{rest.partition(END)[2]}"
-
-
 def pages(folder: Path) -> dict[Path, str]:
     """Return what is generated, by the page it stands in.
 
@@ -319,12 +313,13 @@ def pages(folder: Path) -> dict[Path, str]:
         folder: `docs/`.
     """
     architecture = folder / "architecture.md"
+    head, _, rest = architecture.read_text(encoding="utf-8").partition(BEGIN)
     return {
         completing.WORDS: words(),
         folder / "commands.md": commands_page(),
         folder / "settings.md": settings_page(),
         folder / "words.md": command_help.page(),
-        architecture: with_tree(architecture.read_text(encoding="utf-8")),
+        architecture: f"{head}{BEGIN}\n\n{tree()}\n{END}{rest.partition(END)[2]}",
     }
 
 

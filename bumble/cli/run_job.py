@@ -23,6 +23,7 @@ from bumble.errors import UserError
 from bumble.index.memory import Memory
 from bumble.jobs import tick
 from bumble.llm.protocol import Model
+from bumble.models import tiers
 from bumble.models.embed.protocol import Embedder
 from bumble.models.weights.choice import Choice
 from bumble.records import provenance, session_files, sessions
@@ -245,8 +246,9 @@ def make_runtime(
     """
 
     def open_embedder() -> Embedder | None:
-        reads = not abilities.may_remember(opened, chosen)
-        return weights.embedder(opened, fetch_with_yes=yes, reads=reads)
+        # where no model writes memories in any language, messages have to be read
+        remembers = abilities.of(opened, chosen).tier("memory", tiers.ANY) == "write"
+        return weights.embedder(opened, fetch_with_yes=yes, reads=not remembers)
 
     memory = Memory(
         opened.entity,

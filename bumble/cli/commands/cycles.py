@@ -22,7 +22,7 @@ from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
 from bumble.records import session_files
 from bumble.runtime import locks, spoken
-from bumble.runtime.job import Due, Held, JobResult, Pass, Settled
+from bumble.runtime.job import Due, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
@@ -253,7 +253,7 @@ def tick(
                     opened, "tick", data, ["Another tick is at work."], verbose=flags.verbose
                 )
                 return
-            held = _held(opened, at_once=settle or settle_only)
+            held = partial(_held, opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
             model = chat_model.budgeted(opened, runtime.model, calls=calls)
             if opened.config.soma.dreams.model:
@@ -272,19 +272,15 @@ def tick(
     run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=flags.exit_code)
 
 
-def _held(opened: Opened, *, at_once: bool) -> Held:
-    """Return what says whether somebody talks, so that no model may be asked."""
-
-    def held() -> str | None:
-        if locks.is_turn_running(opened.entity):
-            return "a turn goes on"
-        now = opened.shell.now()
-        last = None if at_once else spoken.last_said(opened.entity, now, unprompted=False)
-        if last is not None and moments.gap(last, now) < locks.RECENT:
-            return "somebody spoke within the last minute"
-        return None
-
-    return held
+def _held(opened: Opened, *, at_once: bool) -> str | None:
+    """Say that somebody talks, so that no model may be asked; None: nobody does."""
+    if locks.is_turn_running(opened.entity):
+        return "a turn goes on"
+    now = opened.shell.now()
+    last = None if at_once else spoken.last_said(opened.entity, now, unprompted=False)
+    if last is not None and moments.gap(last, now) < locks.RECENT:
+        return "somebody spoke within the last minute"
+    return None
 
 
 def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:

@@ -407,17 +407,13 @@ def _due(
     except ValueError as error:
         raise UsageError(f"--cron: {error}") from error
     if at:
-        return _existing(listing.moment(at, opened, "--at", reminders.moment), zone)
+        # one that clocks skip when they change is an hour later
+        return listing.moment(at, opened, "--at", reminders.moment).astimezone(UTC).astimezone(zone)
     if after:
         return _after(now, after, zone)
     if first is None:
         raise UsageError("Say when: --at 2026-05-24T18:00, --in 2h, or --cron '0 9 * * *'.")
     return first
-
-
-def _existing(at: datetime, zone: tzinfo) -> datetime:
-    """Return a time as clocks show it; one that they skip when they change is an hour later."""
-    return at.astimezone(UTC).astimezone(zone)
 
 
 def _after(now: datetime, text: str, zone: tzinfo) -> datetime:
@@ -430,7 +426,7 @@ def _after(now: datetime, text: str, zone: tzinfo) -> datetime:
         spans = {True: timedelta(), False: timedelta()}  # whether they are days and weeks
         for unit, number in parts:
             spans[unit in ("days", "weeks")] += timedelta(**{unit: number})
-        at = _existing((now + spans[True]).astimezone(UTC) + spans[False], zone)
+        at = ((now + spans[True]).astimezone(UTC) + spans[False]).astimezone(zone)
         if moments.is_sane(at):
             return at
     raise UsageError(f"--in {text}: that is too far away")

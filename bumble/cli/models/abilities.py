@@ -69,11 +69,6 @@ def of(opened: Opened, chosen: choice.Choice | None) -> LateAbilities:
     return LateAbilities(look=lambda: _look(opened, chosen))
 
 
-def may_remember(opened: Opened, chosen: choice.Choice | None) -> bool:
-    """Whether the model of an entity writes memories in any language."""
-    return of(opened, chosen).tier("memory", ANY) == "write"
-
-
 def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
     try:
         chosen = chosen or chat_model.choose_model(opened)

@@ -275,17 +275,16 @@ class Conversation:
         self.opened, self.choice = opened, chosen
         self.runtime = replace(runtime, memory=self.runtime.memory, outside=self.runtime.outside)
 
-    def fullness(self) -> str:
-        """Say how full the model's window is before the next message."""
+    def state(self) -> list[str]:
+        """Say how full the model's window is before the next message, and how the entity feels."""
         stable = turn.stable_of(self.runtime, self.session, self.person.id)
         size = compact.measure(self.runtime, self.session, stable.tokens)
         told = f"{size.total / size.window:.0%} full: about {size.total:,} tokens"
-        return f"{told} ({size.stable:,} always, {size.history:,} of this conversation)"
-
-    def mood(self) -> str:
-        """Say how the entity feels."""
-        found = body_state.read(self.runtime, self.runtime.now()).mood
-        return f"{found.name} ({found.intensity:.2f})"
+        mood = body_state.read(self.runtime, self.runtime.now()).mood
+        return [
+            f"{told} ({size.stable:,} always, {size.history:,} of this conversation)",
+            f"mood: {mood.name} ({mood.intensity:.2f})",
+        ]
 
     def report(self) -> context_report.ContextReport | None:
         """Say what the last request was made of: of this process, else of this conversation."""

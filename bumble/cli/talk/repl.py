@@ -166,8 +166,7 @@ def _status(talk: conversation.Conversation, state: ReplState, rest: str) -> Non
     switches = [f"/{name} {'on' if is_on else 'off'}" for name, is_on in state.wishes.items()]
     lines = [
         *talk.status(),
-        talk.fullness(),
-        f"mood: {talk.mood()}",
+        *talk.state(),
         *talk.describe(),
         f"until the next conversation: {', '.join(switches)}" if switches else "",
     ]

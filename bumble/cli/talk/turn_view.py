@@ -301,7 +301,11 @@ def detailed(report: ContextReport) -> Iterator[str]:
         "Before the message, by block": report.preamble,
     }
     for title, parts in groups.items():
-        yield from ("", f"{title}:", *_top(parts))
+        ranked, more = context_report.largest(parts, TOP)
+        shown = [f"- {part.name}: {_size(part.chars)}" for part in ranked] or ["- none"]
+        yield from ("", f"{title}:", *shown)
+        if more:
+            yield f"... (+{more} more)"
     rows = [[name, f"~{count:,}"] for name, count in context_report.budget(report)]
     yield from ("", f"Brief of the last conversation: {_continuity(report)}", "", "Token budget:")
     yield from output.table(rows, indent="- ")
@@ -320,12 +324,3 @@ def _continuity(report: ContextReport) -> str:
     is_there = any(part.name == "handover" for part in report.preamble)
     outcome = "in the prompt" if is_there else "no room for it" if brief.fits else "left out"
     return f"{brief.session}, {likeness}: {outcome}"
-
-
-def _top(parts: tuple[Part, ...]) -> Iterator[str]:
-    from bumble.chat import context_report
-
-    ranked, more = context_report.largest(parts, TOP)
-    yield from [f"- {part.name}: {_size(part.chars)}" for part in ranked] or ["- none"]
-    if more:
-        yield f"... (+{more} more)"
