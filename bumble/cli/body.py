@@ -237,8 +237,6 @@ ANCHORS = Shelf(
     ],
     face=_anchor_face,
     data=lambda opened, anchor: data_of(anchor, ("stirred",), left=round(_left(opened, anchor), 4)),
-    forgets="remove the anchor {title}",
-    removed='Removed the anchor "{title}".',
     argument=LabelArgument,
 )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic
 
@@ -35,9 +36,6 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     cells: Callable[[Opened, R], Sequence[str]]  # of its line in a list
     face: Callable[[Opened, R], Face] = lambda _, record: ([record.told], (), ())
     data: Callable[[Opened, R], dict[str, Any]] = lambda _, record: data_of(record)
-    keys: tuple[str, ...] = ()  # of the data, that a list tells; empty: all
-    forgets: str = "forget: {title}"  # why one is removed
-    removed: str = "Removed {id}."
     argument: Any = IdArgument  # how one is named on the command line
     # finds the one of a name, where its kind is named by more than it declares
     match: Callable[[Opened, Sequence[R], str], R | None] | None = None
@@ -108,16 +106,11 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         listed = listed or self.listed(opened)
         ids = [one.id for one in listed.records] if self.kind.prefix else []
         short = listing.short_ids(ids, self.paths(opened) if ids else ())
-
-        def data(record: R) -> dict[str, Any]:
-            told = self.data(opened, record)
-            return {key: told[key] for key in self.keys or told}
-
         listing.show_list(
             opened,
             f"{self.group} list",
             listed,
-            data,
+            partial(self.data, opened),
             lambda record: [*([short[record.id]] if ids else []), *self.cells(opened, record)],
             self.none,
             newest_first=newest_first,
@@ -150,22 +143,21 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     def remove(self, opened: Opened, name: str, *, yes: bool, dry_run: bool) -> None:
         """Remove a record's file, once its owner has agreed."""
         record = self.find(opened, name)
-        words = {"id": record.id, "title": self.title(record)}
         place = opened.entity.relative(self._file(opened, record))
         viewer, origin = listing.Viewer(opened), listing.origin_of(record)
-        what = f'the {self.kind.singular} "{viewer.text(words["title"], origin)}"'
+        what = f'the {self.kind.singular} "{viewer.text(self.title(record), origin)}"'
         writing.confirm(
             opened.shell,
             f"Remove {what} ({viewer.named(place, origin)})?",
             "Remove it with --yes.",
             yes=yes or dry_run,
         )
-        gone = changes.delete(place, record.source.text, self.forgets.format(**words))
+        gone = changes.delete(place, record.source.text, f"forget: {self.title(record)}")
         writing.commit(
             opened,
             f"{self.group} remove",
             [gone, *self.also(opened, record)],
-            self.removed.format(**words, path=place),
+            f"Removed {what}.",
             dry_run=dry_run,
             **{self.named: getattr(record, self.named)},
         )

@@ -208,7 +208,6 @@ BELIEFS = shelf.Shelf(
         stored_confidence=belief.confidence,
         archived=belief.archived,
     ),
-    forgets="no longer: {title}",
     also=_unlinked,
 )
 

@@ -54,9 +54,6 @@ SKILLS = Shelf(
         **{key: getattr(skill, key) for key in ("path", "description", "text")},
         "provenance": skill.provenance.meta(),
     },
-    keys=("name", "slug", "path", "description"),
-    forgets="remove the skill {title}",
-    removed="Removed the skill {title}.",
     argument=NameArgument,
     named="name",
 )
@@ -298,8 +295,6 @@ REMINDERS = Shelf(
     data=lambda _, one: data_of(
         one, (), **{"repeat": one.repeat or None, "for": one.person or None}
     ),
-    forgets="forget to remind: {title}",
-    removed="Removed {path}.",
 )
 
 
