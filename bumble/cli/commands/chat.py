@@ -34,45 +34,24 @@ ELSEWHERE = {  # what the commands of a conversation are outside of one
 }
 
 
-MessageArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
-]
-WithOption = Annotated[
-    str | None,
-    typer.Option("--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."),
-]
-SessionOption = Annotated[
-    str | None, typer.Option("--session", metavar="ID", help="Go on with this one, or `last`.")
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
-    ),
-]
-RoundsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tool-rounds",
-        min=0,
-        max=16,
-        metavar="N",
-        help="How often the entity may use tools before it has to answer.",
-    ),
-]
-
-
 def chat(
     ctx: typer.Context,
-    message: MessageArgument = None,
+    message: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
+    ] = None,
     *,
     entity: command.EntityOption = None,
     speaker: command.AsOption = None,
-    company: WithOption = None,
-    session: SessionOption = None,
+    company: Annotated[
+        str | None,
+        typer.Option(
+            "--with", metavar="NAMES", help="Who else hears it, with commas between: ana,bo."
+        ),
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="Go on with this one, or `last`.")
+    ] = None,
     new_session: Annotated[
         bool, typer.Option("--new-session", help="Begin a new conversation.")
     ] = False,
@@ -86,8 +65,24 @@ def chat(
     usage: Annotated[
         bool, typer.Option("--usage", help="Say what the answer cost, on standard error.")
     ] = False,
-    model: ModelOption = None,
-    max_tool_rounds: RoundsOption = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Talk by this model, as llm.model takes it: a name, or the path of a GGUF file.",
+        ),
+    ] = None,
+    max_tool_rounds: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tool-rounds",
+            min=0,
+            max=16,
+            metavar="N",
+            help="How often the entity may use tools before it has to answer.",
+        ),
+    ] = None,
     debug_prefix: Annotated[
         bool,
         typer.Option("--debug-prefix", help="Say where this request first differs from the last."),

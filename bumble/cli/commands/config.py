@@ -244,7 +244,7 @@ def _report(
     data = {"key": key, "file": str(place.path), "changed": changed, "dry_run": dry_run}
     if dry_run:
         lines = [printable.masked(line) for line in kind.changed_lines(before, after)]
-        nothing = ["Nothing to do: it says so already."]
+        nothing = "Nothing to do: it says so already."
         output.result(shell, command, data | {"diff": lines}, lines or nothing)
         output.say("Nothing was written: --dry-run.")
         return
@@ -255,8 +255,7 @@ def _report(
     except UsageError:  # an entry of a mapping, that nobody makes now
         row = (key, None, "not set")
     setting_files.warn_if_idle(shell, loaded, place, key, row[2])
-    prefix = "" if changed else "Nothing to do: "
-    told = f"{prefix}{_line(row, origin=True)}"
+    told = f"{'' if changed else 'Nothing to do: '}{_line(row, origin=True)}"
     output.result(shell, command, data | {"value": row[1], "origin": row[2]}, told)
 
 

@@ -430,8 +430,8 @@ def _say(
     shell: Shell, command: str, chosen: str, text: Sequence[str], done: str, *, changed: bool
 ) -> None:
     data = {"changed": changed, "with": chosen, "text": list(text)}
-    lines = [line.rstrip("\n") for line in text]
-    output.result(shell, command, data, lines or "There is nothing of it.")
+    lines = [line.rstrip("\n") for line in text] or "There is nothing of it."
+    output.result(shell, command, data, lines)
     if done:
         output.say(done)
 

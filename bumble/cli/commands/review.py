@@ -122,8 +122,8 @@ def _decide(
     verb: str,
     names: Sequence[str] | None,
     *,
-    every: bool = False,
-    dry_run: bool = False,
+    every: bool,
+    dry_run: bool,
 ) -> None:
     """Accept or reject one proposal after the other; one that is refused keeps no other back."""
     root = opened.entity.root
@@ -156,10 +156,9 @@ def _decide(
             opening.forget_again(opened, brought_by="What was accepted")
     if refused and not done:
         raise refused[0]
-    reasons = [str(refusal) for refusal in refused]
-    for reason in reasons:
-        output.warn(opened.shell, reason)
-    data = {"dry_run": dry_run, f"{verb}ed": done, "refused": reasons}
+    for refusal in refused:
+        output.warn(opened.shell, str(refusal))
+    data = {"dry_run": dry_run, f"{verb}ed": done, "refused": list(map(str, refused))}
     output.result(opened.shell, f"review {verb}", data, lines)
     if not done:
         output.say(NONE)
