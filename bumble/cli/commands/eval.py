@@ -45,7 +45,6 @@ from bumble.records import (
     sessions,
 )
 from bumble.records.kind import Kind, RecordView
-from bumble.runtime.runtime import Runtime
 from bumble.text import printable, words
 from bumble.text.stop_words import telling_words
 
@@ -106,8 +105,12 @@ def eval_(
     places = [place for place in checks.PLACES if place in named]
     opened.shell.set_seed(seed)
     listed = listing.readable(opened, checks.CHECK.files(opened.entity.checks), checks.CHECK.load)
-    wanted = [check for check in listed.records if check.enabled]
-    _tell(opened, list(_outcomes(opened, wanted, places, yes=yes)), listed, junit_file)
+    wanted = [
+        replace(check, places=tuple(place for place in places if place in check.places))
+        for check in listed.records
+        if check.enabled
+    ]
+    _tell(opened, list(_outcomes(opened, wanted, yes=yes)), listed, junit_file)
 
 
 def _tell(
@@ -146,7 +149,7 @@ def _tell(
 
 
 def _outcomes(
-    opened: Opened, wanted: Sequence[checks.Check], places: Sequence[str], *, yes: bool
+    opened: Opened, wanted: Sequence[checks.Check], *, yes: bool
 ) -> Iterator[CheckOutcome]:
     """Make checks, those of one person after another."""
     by_person: dict[str, list[checks.Check]] = {}
@@ -154,13 +157,13 @@ def _outcomes(
         try:
             by_person.setdefault(_person(opened, check), []).append(check)
         except RecordMissingError as error:
-            for place in places:
-                if place in check.places:
-                    yield replace(outcome(check, place, ()), problem=words.one_line(str(error)))
+            for place in check.places:
+                yield replace(outcome(check, place, ()), problem=words.one_line(str(error)))
     for person, theirs in by_person.items():
-        yield from _looked(opened, person, theirs, places)
-        if checks.ANSWER in places and any(checks.ANSWER in check.places for check in theirs):
-            yield from _answered(opened, person, theirs, yes=yes)
+        if looked := [one for one in theirs if {*one.places}.intersection(checks.WITHOUT_MODEL)]:
+            yield from _looked(opened, person, looked)
+        if answered := [one for one in theirs if checks.ANSWER in one.places]:
+            yield from _answered(opened, person, answered, yes=yes)
 
 
 def _person(opened: Opened, check: checks.Check) -> str:
@@ -181,20 +184,24 @@ def _newest(opened: Opened, person: str) -> session_files.SessionInfo | None:
     return session_files.newest(opened.entity.sessions, person, opened.shell.now())
 
 
-def _looked(
-    opened: Opened, person: str, theirs: Sequence[checks.Check], places: Sequence[str]
-) -> Iterator[CheckOutcome]:
+def _looked(opened: Opened, person: str, theirs: Sequence[checks.Check]) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
-    if not {*places}.intersection(checks.WITHOUT_MODEL):
-        return
     newest = _newest(opened, person)
     session = session_files.find(opened.entity.sessions, newest.id) if newest else None
     with conversation.open_to_look(opened, person) as talk:
         talk.runtime.memory.sync(lambda *_: None)
         for check in theirs:
-            if checks.RECALL in places and checks.RECALL in check.places:
-                yield outcome(check, checks.RECALL, search(talk.runtime, talk.person.id, check))
-            if checks.PROMPT in places and checks.PROMPT in check.places:
+            if checks.RECALL in check.places:
+                hits = memory_search.find(
+                    talk.runtime.memory,
+                    talk.runtime.config,
+                    memory_search.search_of(talk.runtime, (talk.person.id,)),
+                    check.ask,
+                    limit=check.k,
+                    unasked=False,
+                )
+                yield outcome(check, checks.RECALL, [hit.text for hit in hits])
+            if checks.PROMPT in check.places:
                 talk.begin(session_id=None, new=True)
                 yield outcome(check, checks.PROMPT, [_prompt(talk, check)])
                 if session is not None and covers(session, check):
@@ -214,14 +221,13 @@ def _answered(
     """Make the checks of answers, each in a talk of its own that leaves no trace."""
     with conversation.open_to_talk(opened, person, yes=yes, writes=False) as talk:
         for check in theirs:
-            if checks.ANSWER in check.places:
-                talk.begin(session_id=None, new=True)
-                answered = talk.answer(check.ask, lambda _: None).outcome
-                if reason := talk.runtime.memory.unusable:
-                    output.warn(opened.shell, f"{check.id}: nothing was recalled: {reason}")
-                if answered.problem is not None:  # silence would be no leak, and no answer
-                    raise answered.problem
-                yield outcome(check, checks.ANSWER, [answered.said])
+            talk.begin(session_id=None, new=True)
+            answered = talk.answer(check.ask, lambda _: None).outcome
+            if reason := talk.runtime.memory.unusable:
+                output.warn(opened.shell, f"{check.id}: nothing was recalled: {reason}")
+            if answered.problem is not None:  # silence would be no leak, and no answer
+                raise answered.problem
+            yield outcome(check, checks.ANSWER, [answered.said])
 
 
 def _seen(viewer: listing.Viewer, outcome: CheckOutcome) -> CheckOutcome:
@@ -365,19 +371,6 @@ def outcome(check: checks.Check, place: str, texts: Sequence[str]) -> CheckOutco
     return CheckOutcome(
         check, place, check.is_met(whole), next(ranks, None), check.forbidden_in(whole)
     )
-
-
-def search(runtime: Runtime, person_id: str, check: checks.Check) -> list[str]:
-    """Return the memories that the question finds for who asks it, best first."""
-    hits = memory_search.find(
-        runtime.memory,
-        runtime.config,
-        memory_search.search_of(runtime, (person_id,)),
-        check.ask,
-        limit=check.k,
-        unasked=False,
-    )
-    return [hit.text for hit in hits]
 
 
 def covers(session: sessions.Session, check: checks.Check) -> bool:
