@@ -230,18 +230,13 @@ def words(path: str, command: Any, ctx: Any) -> list[tuple[str, str]]:
 
 
 def prepare(command: Any, path: str, option: Any) -> None:
-    """Let a command, and those below it, take --json, be quick, and be told with an example."""
+    """Let a command, and those below it, take --json and be quick.
+
+    Its help begins with an example, and ends with the words it uses.
+    """
     if not any("--json" in param.opts for param in command.params):
         command.params.append(option)
-    quicken(command)
-    explain(command, path)
-    for name, below in getattr(command, "commands", {}).items():
-        prepare(below, f"{path} {name}", option)
-
-
-def explain(command: Any, path: str) -> None:
-    """Let the help of a command begin with an example, and end with the words it uses."""
-    written = command.format_help
+    written = quicken(command).format_help
 
     def format_help(ctx: Any, formatter: Any) -> None:
         formatter.write(f"Example: {example(path, command)}\n\n")
@@ -251,6 +246,8 @@ def explain(command: Any, path: str) -> None:
                 formatter.write_dl(found)
 
     command.format_help = format_help
+    for name, below in getattr(command, "commands", {}).items():
+        prepare(below, f"{path} {name}", option)
 
 
 def nearest(typed: str) -> list[str]:

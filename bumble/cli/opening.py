@@ -42,7 +42,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git, gitdir
 from bumble.history import clone
-from bumble.runtime import rules
+from bumble.runtime import rules, spoken
 from bumble.text.printable import HALF
 
 FORGOTTEN = "forgotten.jsonl"
@@ -103,8 +103,6 @@ class Opened(Struct, frozen=True):
     @property
     def spoken(self) -> list[str]:
         """The languages that people spoke in the latest conversations, the newest first."""
-        from bumble.runtime import spoken  # few commands ask
-
         return spoken.latest(self.entity, self.config.language, self.now)
 
     @property

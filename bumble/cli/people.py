@@ -15,14 +15,14 @@ from bumble.entity import changes, companions
 from bumble.errors import NameUnclearError, RecordExistsError, RecordInvalidError
 from bumble.files import disk, git
 from bumble.records import relationships, session_files
-from bumble.runtime import audiences
+from bumble.runtime import audiences, spoken
+from bumble.runtime.people import Person, speaker, standing
 from bumble.text import words
 
 if TYPE_CHECKING:
     from bumble.index.memory import Memory
     from bumble.models.embed.protocol import Embedder
     from bumble.recall.memory_search import Search
-    from bumble.runtime.people import Person
 
 
 def speaking(opened: opening.Opened, name: str | None) -> Person:
@@ -31,8 +31,6 @@ def speaking(opened: opening.Opened, name: str | None) -> Person:
     Raises:
         NameUnclearError: If it is that of somebody known but for its marks, and nobody says who.
     """
-    from bumble.runtime.people import speaker  # who lists people waits for none of it
-
     try:
         return speaker(opened.entity, opened.identity, name)
     except NameUnclearError as unclear:
@@ -196,16 +194,13 @@ def show(
     ] = None,
 ) -> None:
     """Show how the entity sees a person, and how the two stand."""
-    from bumble.runtime import people as standings
-    from bumble.runtime import spoken
-
     person = listing.Viewer(opened).seen(
         find(opened, name or opened.identity.owner.name or opened.owner_id)
     )
     language = spoken.by_person(
         opened.entity, opened.config.language, person.id, opened.shell.now()
     )
-    bond = standings.standing(person, opened.shell.now())
+    bond = standing(person, opened.shell.now())
     scores = asdict(person.scores).items()
     how = [
         ("bond", bond.line),

@@ -126,12 +126,18 @@ def chat(
     from bumble.cli.talk import conversation
 
     present = [] if company is None else [name.strip() for name in company.split(",")]
-    usage = usage or opened.config.output.usage
     with conversation.open_to_talk(
         opened, speaker, yes=yes, writes=not incognito, present=present
     ) as talk:
         talk.begin(session_id=session and people.find_session(opened, session).id, new=new_session)
-        settles = _talk(talk, first, typed=typed, yes=yes, usage=usage, debug_prefix=debug_prefix)
+        settles = _talk(
+            talk,
+            first,
+            typed=typed,
+            yes=yes,
+            usage=usage or opened.config.output.usage,
+            debug_prefix=debug_prefix,
+        )
     if settles:
         conversation.in_background(opened)
 

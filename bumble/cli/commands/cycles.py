@@ -259,7 +259,8 @@ def tick(
             if opened.config.soma.dreams.model:
                 able = abilities.of(dreaming, None)
                 wanted = tuple(
-                    _asking(model.instead(asleep), able, each, "dream") for each in wanted
+                    _asking(model.instead(asleep), able, each) if each.name == "dream" else each
+                    for each in wanted
                 )
             runtime = replace(runtime, model=model, writes=not flags.dry_run)
             run = run_job.settle(
@@ -283,10 +284,8 @@ def _held(opened: Opened, *, at_once: bool) -> str | None:
     return None
 
 
-def _asking(model: Model, abilities: Abilities, each: Pass, name: str) -> Pass:
-    """Return a pass, asking another model if it is the one of a name."""
-    if each.name != name:
-        return each
+def _asking(model: Model, abilities: Abilities, each: Pass) -> Pass:
+    """Return a pass, asking another model."""
 
     def with_it(runtime: Runtime) -> Runtime:
         return replace(runtime, model=model, abilities=abilities)
