@@ -44,7 +44,7 @@ from bumble.records import (
     session_files,
     sessions,
 )
-from bumble.records.kind import Kind, RecordView
+from bumble.records.kind import RecordView
 from bumble.text import printable, words
 from bumble.text.stop_words import telling_words
 
@@ -457,13 +457,8 @@ MAX_ASK_CHARS = 200
 NAME_WORDS = 6  # of a question, in the name of its file
 
 
-class _Source(Struct, frozen=True):
-    """Something the entity holds, as a check asks for it."""
-
-    kind: Kind
-    view: RecordView
-    sentence: str
-    titled: bool  # whether its title asks for it
+# Something the entity holds, its sentence, and the title that asks for it; empty: the sentence does.
+_Source = tuple[RecordView, str, str]
 
 
 def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[checks.Check]:
@@ -476,9 +471,9 @@ def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[che
     """
     there = {path.stem for path in checks.CHECK.files(entity.checks)}
     sources = list(_sources(entity, zone))
-    frequency = Counter(word for each in sources for word in set(telling_words(each.sentence)))
+    frequency = Counter(word for _, said, _ in sources for word in set(telling_words(said)))
     for source in sources:
-        for check in _checks(source, people, frequency):
+        for check in _checks(*source, people, frequency):
             if check.id not in there:
                 there.add(check.id)
                 yield check
@@ -490,7 +485,8 @@ def _sources(entity: Entity, zone: tzinfo) -> Iterator[_Source]:
             for view in kind.read(path, zone):
                 sentences = words.sentences(_unmarked(view.text))
                 if sentences and (view.origin.by or kind.own_words):
-                    yield _Source(kind, view, sentences[0], kind is knowledge.KNOWLEDGE)
+                    title = view.id if kind is knowledge.KNOWLEDGE else ""
+                    yield view, sentences[0], title
 
 
 def _unmarked(text: str) -> str:
@@ -500,16 +496,20 @@ def _unmarked(text: str) -> str:
 
 
 def _checks(
-    source: _Source, people: Sequence[str], frequency: Counter[str]
+    view: RecordView,
+    sentence: str,
+    title: str,
+    people: Sequence[str],
+    frequency: Counter[str],
 ) -> Iterator[checks.Check]:
     """Yield the check of a sentence, and one for a person who may not hear it."""
-    if not (wanted := _most_telling(source, frequency)):
+    if not (wanted := _most_telling(sentence, title, frequency)):
         return
-    ask = _question(source, wanted)
-    if len(telling_words(ask)) < LEAST_WORDS and not source.titled:
+    left = re.sub(rf"(?<!\w){re.escape(wanted)}(?!\w)", GAP, sentence, flags=re.IGNORECASE)
+    ask = title or words.shorten(left, MAX_ASK_CHARS, at_word=True)
+    if len(telling_words(ask)) < LEAST_WORDS and not title:
         return
-    view = source.view
-    rests_on = view.sources if source.kind is knowledge.KNOWLEDGE else (view.id,)
+    rests_on = view.sources if title else (view.id,)
     audience = view.origin.audience
     asker = next((person for person in people if base.may_read(audience, (person,))), "")
     origin = base.Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)
@@ -522,12 +522,12 @@ def _checks(
         )
 
 
-def _most_telling(source: _Source, frequency: Counter[str]) -> str:
+def _most_telling(sentence: str, title: str, frequency: Counter[str]) -> str:
     """Return the word of a sentence that tells most: a number, else a rare and long one."""
-    in_title = set(telling_words(source.view.id)) if source.titled else set()
+    in_title = set(telling_words(title))
     candidates = [
         word
-        for word in telling_words(source.sentence)
+        for word in telling_words(sentence)
         if word not in in_title and (word[:1].isdigit() or len(word) >= LEAST_LETTERS)
     ]
     return max(
@@ -535,10 +535,3 @@ def _most_telling(source: _Source, frequency: Counter[str]) -> str:
         key=lambda word: (word[:1].isdigit(), -frequency[word], len(word)),
         default="",
     )
-
-
-def _question(source: _Source, wanted: str) -> str:
-    if source.titled:
-        return source.view.id
-    pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", re.IGNORECASE)
-    return words.shorten(pattern.sub(GAP, source.sentence), MAX_ASK_CHARS, at_word=True)
