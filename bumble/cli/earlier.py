@@ -264,15 +264,9 @@ MOST_FOLDERS = 8  # of one entity
 IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
 
 
-class PastFolder(Struct, frozen=True):
-    """A folder as it was."""
-
-    root: Path
-    commit: past.PastCommit | None  # None: there is no history, so its records' own times tell
-    why: str = ""  # there is no history
-
-
-def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFolder:
+def make(
+    entity: Entity, moment: datetime, cache: Path, zone: tzinfo
+) -> tuple[Path, past.PastCommit | None, str]:
     """Return an entity's folder as it was at a time.
 
     Args:
@@ -280,6 +274,10 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
         moment: The time.
         cache: Where such folders of this entity lie.
         zone: Its time zone.
+
+    Returns:
+        The folder; the commit that it was made of, None where its records' own times tell; and why
+        there is no history.
 
     Raises:
         PastMissingError: If there was nothing then, or somebody can't be forgotten in it.
@@ -312,7 +310,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     key = f"{settings.SCHEMA_VERSION} {key}"
     digest = disk.sha256(key.encode(errors="surrogateescape") + b"\0" + names)
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
-    return PastFolder(_made(cache, name, fill), commit, why)
+    return _made(cache, name, fill), commit, why
 
 
 def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
@@ -376,12 +374,12 @@ def open_past(opened: Opened, text: str) -> Opened:
     if at > now:
         raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
     moment = min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
-    folder = make(live, moment, shell.cache_of("past", live.root), opened.zone)
-    entity = Entity(folder.root, live.approval)
+    root, commit, why = make(live, moment, shell.cache_of("past", live.root), opened.zone)
+    entity = Entity(root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
     then = settings.load(entity.file, shell.user_file, shell.environ, flags, home=live.root)
-    identity, shell.now_given = identity_of(shell, folder.root, then), moment
+    identity, shell.now_given = identity_of(shell, root, then), moment
     past = replace(
         opened,
         entity=entity,
@@ -389,19 +387,15 @@ def open_past(opened: Opened, text: str) -> Opened:
         identity=identity,
         donors=(place.of(live).database,),  # vectors of equal text are taken over
     )
-    _tell(past, moment, folder)
-    return past
-
-
-def _tell(past: Opened, moment: datetime, folder: PastFolder) -> None:
-    """Say what is shown, and how sure that is."""
+    # say what is shown, and how sure that is
     when = listing.when(moment, past)
-    if folder.commit is None:
+    if commit is not None:
+        made = f"commit {commit.id[:COMMIT_CHARS]} of {listing.when(commit.at, past)}"
+        output.say(f"As of {when}: {made}.")
+    else:
         output.warn(
-            past.shell,
-            f"As of {when} by the records' own times, since there is no history ({folder.why}): "
+            shell,
+            f"As of {when} by the records' own times, since there is no history ({why}): "
             "what was changed or taken out since is not seen, nor how the body was.",
         )
-        return
-    commit = folder.commit.id[:COMMIT_CHARS]
-    output.say(f"As of {when}: commit {commit} of {listing.when(folder.commit.at, past)}.")
+    return past
