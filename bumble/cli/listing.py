@@ -313,20 +313,18 @@ def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return output.table([(name, text) for name, text in pairs if text], indent="  ")
 
 
-def imports(infos: Iterable[session_files.SessionInfo]) -> dict[str, int]:
-    """Count the imported conversations, those that are not wholly learnt from, and their bytes."""
+def imports(infos: Iterable[session_files.SessionInfo]) -> tuple[dict[str, int], str]:
+    """Count the imported conversations, those that are not wholly learnt from, and their bytes.
+
+    Returns:
+        The counts, and a line about those that wait; empty where none does.
+    """
     imported = [info for info in infos if info.imported is not None]
-    waiting = [info.size_bytes for info in imported if info.waits]
-    return {"conversations": len(imported), "waiting": len(waiting), "waiting_bytes": sum(waiting)}
-
-
-def imports_line(waiting: dict[str, int]) -> str:
-    """Say it for people; nothing where none lies."""
-    if not waiting["waiting"]:
-        return ""
-    count = words.counted(waiting["waiting"], "conversation")
-    size = output.size(waiting["waiting_bytes"])
-    return f"{count} ({size}) not learnt from; `bumble distill --session ID` does it, nothing else"
+    sizes = [info.size_bytes for info in imported if info.waits]
+    data = {"conversations": len(imported), "waiting": len(sizes), "waiting_bytes": sum(sizes)}
+    told = f"{words.counted(len(sizes), 'conversation')} ({output.size(sum(sizes))})"
+    line = f"{told} not learnt from; `bumble distill --session ID` does it, nothing else"
+    return data, line if sizes else ""
 
 
 def hit_lines(opened: opening.Opened, rank: int, score: float, hit: Hit) -> Iterator[str]:

@@ -317,7 +317,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         for name, problem in problems
     ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
-    imports = listing.imports(session_files.imports(opened.entity.sessions))
+    imports, imported = listing.imports(session_files.imports(opened.entity.sessions))
     data = {
         "ran": True,
         "dry_run": dry_run,
@@ -332,7 +332,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         *(f"{name} waits: {problem}" for name, problem in problems),
     ]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
-    lines += [f"imported: {line}"] if (line := listing.imports_line(imports)) else []
+    lines += [f"imported: {imported}"] if imported else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
 
 
