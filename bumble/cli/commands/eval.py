@@ -123,12 +123,11 @@ def _tell(
     viewer = listing.Viewer(opened)
     outcomes = [_seen(viewer, each) for each in outcomes]
     names = [opened.identity.name, *people.names(opened).values()]
-    told = statements(opened.entity, names, opened.zone)
-    summary = summarize(outcomes, told)
+    unborne, written = not_borne_out(opened.entity, names, opened.zone)
+    summary = summarize(outcomes, len(unborne) / written if written else None)
     junk = [
-        {"path": viewer.named(one.path, one.origin), "text": viewer.text(one.text, one.origin)}
-        for one in told
-        if not one.borne_out
+        {"path": viewer.named(path, origin), "text": viewer.text(text, origin)}
+        for path, text, origin in unborne
     ]
     if junit_file is not None:
         report = junit(f"bumble eval {opened.identity.name}", outcomes)
@@ -348,15 +347,6 @@ class CheckOutcome(Struct, frozen=True):
         return self.met and not (self.forbidden or self.problem)
 
 
-class WrittenStatement(Struct, frozen=True):
-    """A sentence that a model wrote as true."""
-
-    path: str
-    text: str
-    origin: base.Provenance  # of the record that says it
-    borne_out: bool  # by something that was said
-
-
 Summary = Mapping[str, float | None]  # what all checks came to, in [0, 1]; None: nothing was asked
 
 
@@ -385,16 +375,21 @@ def covers(session: sessions.Session, check: checks.Check) -> bool:
     return bool(told_in) and told_in <= {message.id for message in covered}
 
 
-def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[WrittenStatement]:
-    """Return every sentence that a model wrote as true, held against what it rests on.
+def not_borne_out(
+    entity: Entity, names: Sequence[str], zone: tzinfo
+) -> tuple[list[tuple[str, str, base.Provenance]], int]:
+    """Hold every sentence that a model wrote as true against what it rests on.
 
     Args:
         entity: Whose memory.
         names: Of the entity first, and of people; they need not have been said.
         zone: The entity's time zone.
+
+    Returns:
+        The file, the text and the origin of each that nothing said bears out; and of how many.
     """
     library = lookup.Library(entity, name=names[0], zone=zone)
-    listed = []
+    found, written = [], 0
     for item in (one for kind in kinds.KINDS if kind.claims for one in library.items(kind)):
         # what came to mind in a dream nobody has to have said
         if item.origin.model and not any(
@@ -405,10 +400,11 @@ def statements(entity: Entity, names: Sequence[str], zone: tzinfo) -> list[Writt
             texts = ["\n".join(one.text for one in said)]
             lines = _unmarked(item.text).splitlines()
             for sentence in chain.from_iterable(map(words.sentences, lines)):
+                written += 1
                 is_of_them = origins.share(sentence, texts, names) >= LEAST_SHARE
-                stands = is_of_them and verifier.check_prose(sentence, sources) == verifier.KEPT
-                listed.append(WrittenStatement(item.path, sentence, item.origin, stands))
-    return listed
+                if not is_of_them or verifier.check_prose(sentence, sources) != verifier.KEPT:
+                    found.append((item.path, sentence, item.origin))
+    return found, written
 
 
 def _said(library: lookup.Library, item: lookup.LibraryRecord) -> Iterator[verifier.Said]:
@@ -426,7 +422,7 @@ def _said(library: lookup.Library, item: lookup.LibraryRecord) -> Iterator[verif
                 yield verifier.Said(source.id, source.at, source.speaker, source.text)
 
 
-def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]) -> Summary:
+def summarize(outcomes: Sequence[CheckOutcome], junk_rate: float | None) -> Summary:
     """Sum up what all checks came to."""
     expecting = [each for each in outcomes if each.check.expected]
     searched = [each for each in expecting if each.place == checks.RECALL]
@@ -438,7 +434,7 @@ def summarize(outcomes: Sequence[CheckOutcome], told: Sequence[WrittenStatement]
         "answered": _mean([each.passes for each in expecting if each.place == checks.ANSWER]),
         "leak_rate": _mean([bool(each.forbidden) for each in guarded]),
         "compaction_survival": _mean([each.met for each in expecting if each.place == COMPACTED]),
-        "junk_rate": _mean([not each.borne_out for each in told]),
+        "junk_rate": junk_rate,
     }
 
 
@@ -457,7 +453,7 @@ MAX_ASK_CHARS = 200
 NAME_WORDS = 6  # of a question, in the name of its file
 
 
-# Something the entity holds, its sentence, and the title that asks for it; empty: the sentence does.
+# Something the entity holds, its sentence, and the title that asks for it: empty, and that does.
 _Source = tuple[RecordView, str, str]
 
 
