@@ -118,14 +118,6 @@ TRY = (
     "report ada.html",
 )
 Talks = list[sessions.Session]
-VERBS = {  # of the commits, as the cycles name theirs
-    "people": "reflect",
-    "episodes": "remember",
-    "knowledge": "distill",
-    "beliefs": "distill",
-    "journal": "journal",
-    "dreams": "dream",
-}
 
 
 @command.plain
@@ -162,11 +154,11 @@ def _month(opened: opening.Opened, life: Mapping[str, Any]) -> Iterator[changes.
     for told in talks:
         change = sessions.plan_start(told, "a talk", told.messages)
         yield changes.ChangeSet(f"chat: {told.by.title()} and {NAME}", (change,))
-    for kind, make in MAKERS.items():
+    for kind, (verb, make) in MAKERS.items():
         for entry in life[kind]:
             title = entry.get("title") or entry.get("name") or output.shorten(entry["text"], 50)
             if made := make(opened, entry, talks):
-                yield changes.ChangeSet(f"{VERBS[kind]}: {title}", (made,))
+                yield changes.ChangeSet(f"{verb}: {title}", (made,))
 
 
 def _at(opened: opening.Opened, entry: Mapping[str, Any]) -> datetime:
@@ -282,16 +274,15 @@ def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> ch
     return dreams.DREAM.plan_new(made, "dream")
 
 
-MAKERS: Mapping[
-    str,
-    Callable[[opening.Opened, Mapping[str, Any], Talks], changes.Change | None],
+MAKERS: Mapping[  # with the verb of its commits, as the cycles name theirs
+    str, tuple[str, Callable[[opening.Opened, Mapping[str, Any], Talks], changes.Change | None]]
 ] = {
-    "people": _person,
-    "episodes": _episode,
-    "knowledge": _section,
-    "beliefs": _belief,
-    "journal": _entry,
-    "dreams": _dream,
+    "people": ("reflect", _person),
+    "episodes": ("remember", _episode),
+    "knowledge": ("distill", _section),
+    "beliefs": ("distill", _belief),
+    "journal": ("journal", _entry),
+    "dreams": ("dream", _dream),
 }
 
 

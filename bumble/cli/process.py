@@ -199,8 +199,6 @@ class Shell(Struct):
     user_file = UserPlace("config", "config.yaml")  # the user's own settings
     models_file = UserPlace("config", "models.yaml")  # the user's own entries of the catalog
     secrets_file = UserPlace("config", "secrets.yaml")  # the user's keys, readable by them only
-    # where the embedded engine keeps evaluated prompts: never in an entity folder
-    prompt_caches = UserPlace("cache", "prompts")
     habits = UserPlace("cache", "endpoints.json")  # what endpoints of models take
     abilities = UserPlace("state", "abilities")  # what models were measured to be able to
     crash_logs = UserPlace("state", "crashes")  # tracebacks of bugs
@@ -215,14 +213,14 @@ class Shell(Struct):
         """Return a part of the user's cache that one entity's folder has.
 
         Args:
-            what: `prompts`, evaluated; `indexes`, of folders that may not be written; `past`, the
-                folder as it was at earlier times.
+            what: `prompts`, as the embedded engine evaluated them; `indexes`, of folders that may
+                not be written; `past`, the folder as it was at earlier times.
             root: The entity's folder.
         """
         import hashlib  # `--help` opens no entity
 
         key = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
-        return self.prompt_caches.with_name(what) / key
+        return user_folder("cache") / what / key
 
     def own_caches(self, root: Path) -> tuple[Path, ...]:
         """Return what the user's cache holds of one entity and of no other."""

@@ -243,8 +243,22 @@ def commands_page() -> str:
         head = ["##", path, app.COMMANDS[path][1]] if path in app.COMMANDS else []
         mark, title, said = head or ["###", f"bumble {path}", command.help.strip()]
         lines += [f"{mark} {title}", "", said, ""]
-        if not hasattr(command, "list_commands") or command.invoke_without_command:
-            lines += _usage(command, ctx)
+        if hasattr(command, "list_commands") and not command.invoke_without_command:
+            continue
+        rows = [
+            param.get_help_record(ctx)
+            for param in command.params
+            if not getattr(param, "hidden", False) and param.name not in COMMON
+        ]
+        lines += [
+            "```text",
+            command_help.example(path, command),
+            "",
+            command.get_usage(ctx).removeprefix("Usage: "),
+            *output.table([record for record in rows if record], indent="  "),
+            "```",
+            "",
+        ]
     lines += [
         "## Exit codes",
         "",
@@ -265,24 +279,6 @@ def _common() -> list[tuple[str, str]]:
     with typer.Context(command, info_name="tick") as ctx:
         shared = [param for param in command.params if param.name in COMMON]
         return [param.get_help_record(ctx) for param in shared]
-
-
-def _usage(command: Any, ctx: Any) -> Iterator[str]:
-    """Write an example, how a command is called, and its options."""
-    rows = [
-        param.get_help_record(ctx)
-        for param in command.params
-        if not getattr(param, "hidden", False) and param.name not in COMMON
-    ]
-    yield from (
-        "```text",
-        command_help.example(ctx.command_path.removeprefix("bumble "), command),
-        "",
-        command.get_usage(ctx).removeprefix("Usage: "),
-        *output.table([record for record in rows if record], indent="  "),
-        "```",
-        "",
-    )
 
 
 def tree() -> str:
