@@ -453,7 +453,7 @@ MAX_ASK_CHARS = 200
 NAME_WORDS = 6  # of a question, in the name of its file
 
 
-# Something the entity holds, its sentence, and the title that asks for it: empty, and that does.
+# What a check may ask for: a record, its first sentence, and its title, if that asks for it.
 _Source = tuple[RecordView, str, str]
 
 
