@@ -13,7 +13,6 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import patterns
 from bumble.cli import opening, output
 from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
 from bumble.records import base, relationships, session_files, sessions
@@ -126,7 +125,6 @@ class Viewer:
 
 LAST = "last"
 WHOLE_END = 26  # letters of an id behind its prefix
-GENERATED_ID = patterns.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")  # a prefix and a ULID
 
 LimitOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most this many, the newest.")
@@ -305,7 +303,7 @@ def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
         ends = Counter(id_[-length:].casefold() for id_ in everyone)
         if all(ends[id_[-length:].casefold()] == 1 for id_ in ids):
             break
-    return {id_: id_[-length:] if GENERATED_ID.fullmatch(id_) else id_ for id_ in ids}
+    return {id_: id_[-length:] if base.time_of(id_) else id_ for id_ in ids}
 
 
 def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
