@@ -214,15 +214,15 @@ def ask(opened: opening.Configured) -> bool:
     output.sign("looks for models …", shell.environ)
     (local, cloud), leaving = _of_servers(opened), list(_of_providers(shell))
     own = _embedded(shell) if local or cloud or leaving else ()
-    options = [*local, *own, *cloud, *leaving]  # first what is chosen without asking
-    if len(options) <= 1:
+    offered = [*local, *own, *cloud, *leaving]  # first what is chosen without asking
+    if len(offered) <= 1:
         return False
+    options = {str(number): option for number, option in enumerate(offered, 1)}
     output.say("Which model shall talk?")
-    for number, option in enumerate(options, 1):
+    for number, option in options.items():
         output.say(f"  {number}  {option.line}")
-    count = len(options)
-    number = output.asked(f"By number, 1 to {count}", "1", partial(_number, count))
-    chosen = options[number - 1]
+    check = partial(listing.choice, "number", offered=options)
+    chosen = options[output.asked(f"By number, 1 to {len(options)}", "1", check)]
     place = setting_files.users(shell)
 
     def plan(text: str) -> str:
@@ -235,12 +235,6 @@ def ask(opened: opening.Configured) -> bool:
     if chosen.fetches is not None:
         weights.fetch(shell, [chosen.fetches], yes=True)
     return True
-
-
-def _number(count: int, typed: str) -> int:
-    if typed.isdecimal() and 1 <= int(typed) <= count:
-        return int(typed)
-    raise ValueError(f"{typed!r} is none of 1 to {count}.")
 
 
 def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:

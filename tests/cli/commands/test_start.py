@@ -105,7 +105,7 @@ def test_new_asks_too_and_keeps_the_answer_in_the_users_own_config(
     ran = owner(*argv, stdin=f"{answer}\n", terminal=True, cwd=tmp_path)
     assert ran.code == 0, ran.err
     assert asked_lines(ran.err) == OFFERED
-    assert ran.err.count("is none of 1 to 6.") == answer.count("\n")
+    assert ran.err.count("There are 1, 2, 3, 4, 5, 6.") == answer.count("\n")
     for key, value in settings.items():
         assert owner.ok("config", "get", key).out.strip() == value
     folder = "".join(
