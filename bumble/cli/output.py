@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 import typer
 
@@ -19,7 +19,6 @@ from bumble.cli.process import Shell
 from bumble.errors import FULL, UsageError, UserError
 from bumble.text.printable import clean
 
-T = TypeVar("T")
 BAR_WIDTH = 24  # characters
 MOST_OF_A_LINE = 1000  # characters of a message, which may quote whatever was typed
 
@@ -281,13 +280,13 @@ def columns(stream: TextIO) -> int:
     return width or shutil.get_terminal_size().columns
 
 
-def asked(question: str, default: str, check: Callable[[str], T]) -> T:
+def asked(question: str, default: str, check: Callable[[str], str]) -> str:
     """Ask for a line at the terminal until it will do; `check` raises if not."""
     sign("")
     while True:
         try:
             return check(str(typer.prompt(question, err=True, default=default)).strip())
-        except (ValueError, UsageError) as error:
+        except UsageError as error:
             say(f"{error}")
 
 
