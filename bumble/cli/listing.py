@@ -240,7 +240,7 @@ def show_list(
         helped = f"`bumble {command} --help` says how to see the others."
         output.say(f"{asked}; {helped}" if listing.others else empty)
     if listing.more:
-        output.say(f"These are the newest {len(listing.records)}; --limit N shows more.")
+        output.say(f"There are more than these {len(listing.records)}; --limit N shows them.")
     ended(listing)
 
 

@@ -439,11 +439,8 @@ def list_reminders(
     """List reminders that are still to come, the next one first."""
     listed = REMINDERS.listed(opened, lambda one: opened.shell.everything or not one.done)
     ordered = sorted(listed.records, key=lambda reminder: (reminder.at, reminder.id))
-    more = len(ordered) > limit
-    shown = listing.Listing(tuple(ordered[:limit]), listed.broken, others=listed.others)
+    shown = replace(listed, records=tuple(ordered[:limit]), more=len(ordered) > limit)
     replace(REMINDERS, cells=partial(_cells, people.names(opened))).list(opened, shown)
-    if more:
-        output.say(f"These are the next {limit}; --limit N shows more.")
 
 
 @remind_app.command()
