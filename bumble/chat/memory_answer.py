@@ -33,6 +33,7 @@ CLOSE = 0.8  # of the best score, from which a second message answers too
 LOOKED_AT = 3  # of the nearest, of which it is asked whether they answer
 TOLD = 2  # sentences of a message that answer
 WHOLE_CHARS = 200  # of a message up to which all of it does
+MOST_LISTED = 6  # messages that name whom a question asks for all about
 MOST = 2  # messages that answer, each with the word that put it right
 PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
@@ -137,6 +138,7 @@ def answer(
     told: Told,
     *,
     asks: bool = True,
+    lists: bool = False,
     answers: Callable[[str], bool] | None = None,
 ) -> tuple[quotes.Quote, ...]:
     """Return what answers the last message of a conversation, the newest word first.
@@ -146,6 +148,7 @@ def answer(
         session: The conversation.
         told: What all who take part may hear.
         asks: Whether the message surely asks; else only what surely answers counts.
+        lists: Whether it asks for all that was told of whom or what it names.
         answers: Says whether a text answers it; None: what is near does.
     """
     asked = session.messages[-1]
@@ -159,7 +162,9 @@ def answer(
     close = CLOSE * max((hit.score for hit in hits), default=0.0)
     best = [hit for hit in near if hit.id in named or hit.score >= close][:MOST]
     sure = [hit for hit in best if asks and _is_near(hit, runtime, asks=False)]
-    if answers is not None:
+    if lists and (about := [hit for hit in hits if _names_same(hit.text, asked.text)]):
+        best = about[:MOST_LISTED]
+    elif answers is not None:
         stands = best if len(best) == 1 and sure else []
         # beside one that surely answers, what was said since may have put it right
         since = max((told.messages[hit.id].at for hit in stands), default=None)
@@ -325,10 +330,19 @@ def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
 
 def is_named(text: str, asked: str) -> bool:
     """Whether a question asks for nothing but a name, and a message has it: "Who is Tom?"."""
-    language = words.language(asked, text)
-    names = {words.folded(one) for one in claims.claims(asked, language)}
+    names = _names(text, asked)
     telling = {one for one in stop_words.telling_words(words.folded(asked)) if one[1:]}
-    return bool(names) and telling <= names <= set(stop_words.telling_words(words.folded(text)))
+    return bool(names) and telling <= names and _names_same(text, asked)
+
+
+def _names_same(text: str, asked: str) -> bool:
+    """Whether a message has a name that a question has."""
+    return not _names(text, asked).isdisjoint(stop_words.telling_words(words.folded(text)))
+
+
+def _names(text: str, asked: str) -> set[str]:
+    language = words.language(asked, text)
+    return {words.folded(one) for one in claims.claims(asked, language)}
 
 
 def _is_near(hit: Hit, runtime: Runtime, *, asks: bool) -> bool:

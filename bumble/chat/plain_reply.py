@@ -69,6 +69,7 @@ NO_QUESTIONS = (
     "introduce",
 )
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
+PERHAPS_ALL = -3.5  # likewise, and all is wanted that was told of whom a message names
 
 
 def has(language: str) -> bool:
@@ -401,7 +402,12 @@ def _remembered(
 
     told = memory_answer.heard(runtime, heard.session)
     found = memory_answer.answer(
-        runtime, heard.session, told, asks=asks, answers=answers if outcome else None
+        runtime,
+        heard.session,
+        told,
+        asks=asks,
+        lists=turn.reading.said.scores.get("ask_known", -9.0) > PERHAPS_ALL,
+        answers=answers if outcome else None,
     )
     if found:
         rows = [_quoted(each, heard, template) for each in found]
