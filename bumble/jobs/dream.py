@@ -254,7 +254,7 @@ def _far_apart(best: Sequence[Episode], hours: float) -> tuple[Places, Places]:
     older, newer = np.triu_indices(len(best), 1)
     far = at[newer] - at[older] >= hours * 3600
     circles = list(dict.fromkeys(memory.audience for memory in best))
-    fits = np.array([[provenance.fits(one, other) for other in circles] for one in circles])
+    fits = np.array([[is_open(one, other) for other in circles] for one in circles])
     circle = np.array([circles.index(memory.audience) for memory in best])
     together = far & (fits | fits.T)[circle[older], circle[newer]]
     return older[together], newer[together]
@@ -286,7 +286,7 @@ def choose(
     circle = _circle(fresh or pairs, rng)
     chosen: list[Pair] = []
     for pool in (fresh, [pair for pair in pairs if pair.key in dreamt]):
-        left = [pair for pair in pool if provenance.fits(pair.audience, circle)]
+        left = [pair for pair in pool if is_open(pair.audience, circle)]
         while left and len(chosen) < count:
             inside = {id_ for pair in chosen for id_ in pair.ids}
             weights = [pair.weight * (SHARED if inside & pair.key else 1) for pair in left]

@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from bumble.body.soma import is_open
 from bumble.entity import changes, secrets
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
@@ -109,7 +110,7 @@ def gather(runtime: Runtime) -> StorySources:
     dreamt = [
         dream
         for dream in dreams.DREAM.readable(runtime.entity.dreams)
-        if provenance.fits(dream.audience, circle)
+        if is_open(dream.audience, circle)
     ][-DREAMS:]
     # identify what there is to tell; beliefs all, because their ranks change as they fade
     contents = [

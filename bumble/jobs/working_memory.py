@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bumble.body import noise
+from bumble.body.soma import is_open
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
@@ -181,7 +182,7 @@ def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
     try:
         # ask a model, and leave out what nobody said
         circle = (people.owner_id(runtime.entity, runtime.identity),)
-        open_notes = [note for note in job.notes if provenance.fits(note[1].audience, circle)]
+        open_notes = [note for note in job.notes if is_open(note[1].audience, circle)]
         notes = [text for text, _ in open_notes]
         own = _open_lines(runtime, job.before)
         before = _page(own)
@@ -204,7 +205,7 @@ def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
 def _open_lines(runtime: Runtime, source: str) -> list[working.MemoryLine]:
     """Return the lines of the page that its own prompt may hold."""
     circle = (people.owner_id(runtime.entity, runtime.identity),)
-    return [line for line in working.own(source) if provenance.fits(line.origin.audience, circle)]
+    return [line for line in working.own(source) if is_open(line.origin.audience, circle)]
 
 
 def _page(lines: Sequence[working.MemoryLine]) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble import patterns
+from bumble.body.soma import is_open
 from bumble.entity import companions
 from bumble.records import base
 from bumble.text import yaml_edit
@@ -45,12 +46,7 @@ def lowest_untrusted(trusts: Iterable[str]) -> str:
 
 def within(origin: base.Provenance, circle: Audience) -> bool:
     """Whether a memory may go into a text for a circle."""
-    return not is_untrusted(origin.trust) and fits(origin.audience, circle)
-
-
-def fits(audience: Audience, circle: Audience) -> bool:
-    """Whether all of a circle are in an audience; of everyone (an empty one), only everyone is."""
-    return not audience or (bool(circle) and set(circle) <= set(audience))
+    return not is_untrusted(origin.trust) and is_open(origin.audience, circle)
 
 
 def joined(audiences: Iterable[Audience]) -> Audience:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from bumble.body.soma import is_open
 from bumble.records import provenance
 
 
@@ -19,7 +20,7 @@ from bumble.records import provenance
 def test_a_circle_meets_what_all_of_it_may_read(
     audience: tuple[str, ...], circle: tuple[str, ...], fits: bool
 ) -> None:
-    assert provenance.fits(audience, circle) is fits
+    assert is_open(audience, circle) is fits
 
 
 def test_what_is_made_of_memories_is_for_who_may_read_them_all() -> None:
