@@ -58,7 +58,7 @@ def open_life(root: Path, conversation: Mapping[str, Any], embedder: Embedder | 
         memory,
         last,
         random.Random(0),
-        abilities=Abilities(),
+        abilities=lambda: Abilities(),
     )
 
 

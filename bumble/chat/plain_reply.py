@@ -243,7 +243,7 @@ def _answered(
     voice: ReplyStream,
 ) -> CodeReply | None:
     """Return what answers a message, or a sentence of one; None: the model has said it."""
-    may_draft = runtime.abilities.tier("talk", turn.reading.language) != "none"
+    may_draft = runtime.abilities().tier("talk", turn.reading.language) != "none"
     if may_draft and turn.reading.said.has("remind"):
         turn = _with_purpose(runtime, turn, outcome)
     reply = _known(runtime, turn, template)

@@ -35,7 +35,7 @@ from bumble.text.words import counted
 
 def writer_of(runtime: Runtime, language: str) -> ReplyWriter:
     """Return who writes replies in a language; asked once a turn, and carried in it."""
-    return able_reply if runtime.abilities.tier("talk", language) == "write" else plain_reply
+    return able_reply if runtime.abilities().tier("talk", language) == "write" else plain_reply
 
 
 def refuse_too_long(runtime: Runtime, session: Session, person: str, text: str) -> None:

@@ -90,7 +90,7 @@ def of_owner(runtime: Runtime) -> Wording | None:
 
 def in_language(runtime: Runtime, language: str) -> Wording | None:
     """Return how memories are worded in a language; None where the model writes them."""
-    if runtime.abilities.tier("memory", language) == "write":
+    if runtime.abilities().tier("memory", language) == "write":
         return None
     return Wording(language, templates.load(language))
 
@@ -105,7 +105,7 @@ def named(runtime: Runtime, wording: Wording, told: str) -> str:
 
     Most small models can do that, in any language; what they take from elsewhere is seen.
     """
-    if runtime.abilities.tier("talk", wording.language) == "none":
+    if runtime.abilities().tier("talk", wording.language) == "none":
         return ""
     question = job.request(runtime, TITLE, {"told": told}, max_tokens=TITLE_TOKENS, temperature=0.0)
     try:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -36,11 +35,6 @@ class Abilities(Struct, frozen=True):
         of_any = self.measured.get((purpose, ANY), self.unmeasured)
         return self.measured.get((purpose, language), of_any)
 
-    def writes_all(self, purpose: Purpose) -> bool:
-        """Whether the model may write, whatever the language."""
-        told = {tier for (other, _), tier in self.measured.items() if other == purpose}
-        return told | {self.tier(purpose, ANY)} == {"write"}
-
 
 ABLE = Abilities(unmeasured="write")
 WRITES_FROM, CHOOSES_FROM = 3 * 10**9, 5 * 10**8  # parameters of a model
@@ -57,24 +51,6 @@ def by_size(parameters: int) -> Tier:
 def by_file(file_bytes: int) -> Tier:
     """Return how far a model is trusted whose file doesn't tell its parameters: by its length."""
     return "write" if file_bytes >= WRITES_FROM_BYTES else "choose"
-
-
-class LateAbilities(Abilities, frozen=True, dict=True):
-    """Abilities that are looked up when they are first asked for: most runs of a cycle never do."""
-
-    look: Callable[[], Abilities] = Abilities
-
-    @cached_property
-    def _seen(self) -> Abilities:
-        return self.look()
-
-    def tier(self, purpose: Purpose, language: str) -> Tier:
-        """Return how far the model is trusted with a purpose in a language."""
-        return self._seen.tier(purpose, language)
-
-    def writes_all(self, purpose: Purpose) -> bool:
-        """Whether the model may write, whatever the language."""
-        return self._seen.writes_all(purpose)
 
 
 def overruled(

@@ -76,7 +76,8 @@ class Runtime(Struct, frozen=True):
     rng: random.Random
     writes: bool = True  # False: incognito, the folder is not touched
     environ: Mapping[str, str] = field(default_factory=dict)  # for programs the entity runs
-    abilities: Abilities = ABLE  # what the model can be trusted with
+    # what the model can be trusted with, looked up where it is asked for: most cycles never do
+    abilities: Callable[[], Abilities] = lambda: ABLE
     trusted: bool = False  # whether what came with the folder may run programs
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another

@@ -45,7 +45,9 @@ def told(
     entity: Entity, known: Mapping[str, MessageReading], *replies: str, tier: Tier = "none"
 ) -> tuple[Talk, Runtime]:
     model = ScriptedModel([Reply(text, purpose="chat") for text in replies])
-    runtime = replace(with_reader(runtime_of(entity, model), known), abilities=Abilities(tier))
+    runtime = replace(
+        with_reader(runtime_of(entity, model), known), abilities=lambda: Abilities(tier)
+    )
     return Talk(runtime), runtime
 
 
@@ -928,7 +930,7 @@ def test_a_task_is_heard_line_by_line_and_never_a_secret(ada: Entity) -> None:
         runtime_of(ada, ScriptedModel([Reply(poem, purpose="chat")])),
         {"a poem please": reading("task")},
     )
-    runtime = replace(runtime, abilities=Abilities("choose"))
+    runtime = replace(runtime, abilities=lambda: Abilities("choose"))
     heard: list[str] = []
     done = turns.talk(runtime, "a poem please", say=heard.append)
     assert heard == ["The fox took Pickle. Snow fell!\n"]

@@ -359,7 +359,7 @@ def test_whether_a_judge_is_asked_follows_the_setting_the_model_and_the_work(
         file.write(f"cognition: {{gate: {{judge: {judge}}}}}\n")
     done = Reply(json.dumps({"verdict": "DONE", "missing": ""}), purpose="judge")
     model = ScriptedModel([say("I can't tell, honestly."), done])
-    talk(replace(runtime_of(ada, model), abilities=ABLE if can else Abilities()), said)
+    talk(replace(runtime_of(ada, model), abilities=lambda: ABLE if can else Abilities()), said)
     assert ("judge" in [one.purpose for one in model.requests]) == asked
 
 

@@ -38,7 +38,7 @@ def embedded(name: str) -> Choice:
 def test_weights_that_nobody_probed_are_trusted_by_their_size(
     ada: Entity, name: str, tier: str
 ) -> None:
-    seen = abilities.of(opened(ada), embedded(name))
+    seen = abilities.of(opened(ada), embedded(name))()
     assert {seen.tier(purpose, "de") for purpose in ("talk", "memory")} == {tier}
 
 
@@ -46,7 +46,7 @@ def test_a_folder_that_is_not_trusted_lowers_only(
     ada: Entity, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = "llm: {abilities: {talk: {en: write, de: none}, memory: {de: choose}}}\n"
-    seen = abilities.of(opened(ada, own), embedded("qwen3-1.7b"))
+    seen = abilities.of(opened(ada, own), embedded("qwen3-1.7b"))()
     assert (seen.tier("talk", "en"), seen.tier("talk", "de")) == ("choose", "none")
     heard = capsys.readouterr().err
     assert "`llm.abilities.talk.en` is ignored" in heard
@@ -63,9 +63,9 @@ def scripted(ada: Entity, text: str) -> tuple[Opened, Choice]:
 
 
 def test_a_scripted_model_writes_unless_its_script_says_otherwise(ada: Entity) -> None:
-    assert abilities.of(*scripted(ada, "- Hello.\n")).tier("talk", "de") == "write"
+    assert abilities.of(*scripted(ada, "- Hello.\n"))().tier("talk", "de") == "write"
     said = "- {abilities: {talk: {de: choose}, memory: {any: none}}}\n- Hello.\n"
-    seen = abilities.of(*scripted(ada, said))
+    seen = abilities.of(*scripted(ada, said))()
     assert [seen.tier("talk", code) for code in ("de", "en")] == ["choose", "write"]
     assert seen.tier("memory", "fr") == "none"
     assert chat_model.script_of(*scripted(ada, said)).name == "script.yaml"

@@ -63,7 +63,7 @@ def test_only_a_model_in_this_process_that_talks_is_warmed(ada: Entity) -> None:
     assert request.messages[0].role == "system"
     assert request.cache_id == "ses_1"
     assert conversation.beginning(replace(local, writes=False), session, "sam") is None
-    none = replace(local, abilities=Abilities("none"))
+    none = replace(local, abilities=lambda: Abilities("none"))
     assert conversation.beginning(none, session, "sam") is None
 
 

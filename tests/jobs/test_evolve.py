@@ -82,7 +82,7 @@ def test_it_looks_back_every_hundred_interactions(ada: Entity) -> None:
 
 
 def test_below_write_nothing_is_due(ada: Entity) -> None:
-    runtime = replace(runtime_of(ada, ScriptedModel([answer()])), abilities=Abilities())
+    runtime = replace(runtime_of(ada, ScriptedModel([answer()])), abilities=lambda: Abilities())
     assert not evolve.check(runtime, force=True).due
 
 

@@ -64,7 +64,7 @@ def test_questions_of_all_topics_and_thoughts_are_one_request(ada: Entity) -> No
 
 
 def test_where_no_model_may_write_nothing_comes_to_mind(ada: Entity) -> None:
-    weak = replace(living.runtime_of(ada), abilities=Abilities("none"))
+    weak = replace(living.runtime_of(ada), abilities=lambda: Abilities("none"))
     assert not musings.check_thoughts(weak).due
     assert not musings.check(weak).jobs
 

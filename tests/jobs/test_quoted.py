@@ -62,7 +62,7 @@ def test_a_model_that_may_not_write_names_quotes_in_their_own_words(
     runtime = runtime_of(ada, Reply(answer), at=NOON + OVER)
     met = sayings.met(runtime, session, "sam")
     write(ada, people.plan_met(runtime, "sam", "Sam", NOON, session, met))
-    all_of(replace(runtime, abilities=Abilities(unmeasured="choose")), PASS)
+    all_of(replace(runtime, abilities=lambda: Abilities(unmeasured="choose")), PASS)
     (episode,) = episodes.EPISODE.readable(ada.episodes)
     assert episode.text == f"# {title}\n\n> {HENS}"
     is_named = title != "Sam"
@@ -74,7 +74,7 @@ def test_a_model_that_may_not_write_names_quotes_in_their_own_words(
 def test_no_title_says_what_was_denied(ada: Entity) -> None:
     talked(ada, "ses_1", NOON, [Line("Sam", "I am not pregnant, but I bought a kettle.")])
     runtime = runtime_of(ada, Reply("I am pregnant"), at=NOON + OVER)
-    all_of(replace(runtime, abilities=Abilities(unmeasured="choose")), PASS)
+    all_of(replace(runtime, abilities=lambda: Abilities(unmeasured="choose")), PASS)
     (episode,) = episodes.EPISODE.readable(ada.episodes)
     assert episode.text.startswith("# Sam\n")
 

@@ -62,7 +62,7 @@ def test_a_change_of_topic_cuts_no_talk_of_which_there_will_be_quotes_alone(ada:
     lines = [line for text in said for line in (("sam", text), ("ada", "I see."))]
     session = living.talked(ada, "ses_1", *lines)
     runtime = living.runtime_of(ada)
-    quoting = replace(runtime, abilities=Abilities())
+    quoting = replace(runtime, abilities=lambda: Abilities())
     assert len(scene.stretches(runtime, session, session.messages)) == 2
     assert len(scene.stretches(quoting, session, session.messages)) == 1
 

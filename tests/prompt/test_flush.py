@@ -114,7 +114,7 @@ def test_a_failed_flush_is_told_and_what_it_was_about_waits(ada: Entity) -> None
 def test_where_no_model_may_write_what_leaves_the_view_is_quoted(ada: Entity) -> None:
     session = said(ada, LONG)
     known = {each.text: reading("tell", keep=True) for each in session.messages}
-    runtime = replace(awake(ada, HOME, NOTHING), abilities=Abilities("none"))
+    runtime = replace(awake(ada, HOME, NOTHING), abilities=lambda: Abilities("none"))
     outcome = flushed(with_reader(runtime, known), session)
     assert asked(runtime) == []
     assert any("messages" in line for line in outcome.lines)

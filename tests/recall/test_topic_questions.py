@@ -52,7 +52,7 @@ def ada(tmp_path: Path) -> Entity:
 
 
 def by_form(runtime: Runtime) -> Runtime:
-    return replace(runtime, abilities=Abilities())
+    return replace(runtime, abilities=lambda: Abilities())
 
 
 def morning(runtime: Runtime) -> None:

@@ -50,7 +50,7 @@ class Line(Struct, frozen=True):
 def by_form(entity: Entity, at: datetime) -> Runtime:
     """Wake an entity up whose model is not trusted to write, nor asked."""
     runtime = runtime_of(entity, SilentModel(), Clock(at))
-    return replace(runtime, abilities=Abilities(unmeasured="none"))
+    return replace(runtime, abilities=lambda: Abilities(unmeasured="none"))
 
 
 def message_id(session_id: str, n: int) -> str:

@@ -159,7 +159,7 @@ def route(
         config, now = runtime.config, runtime.now()
         before = spoken.by_person(runtime.entity, config.language, opened.owner_id, now)
         language = languages.spoken([message], before) or before
-        able = runtime.abilities.tier("talk", language) == "write"
+        able = runtime.abilities().tier("talk", language) == "write"
         reader = None if able else runtime.memory.reader
         decision = (
             router.by_reading(message, reader.read(message)) if reader else router.by_form(message)

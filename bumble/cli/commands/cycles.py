@@ -5,7 +5,7 @@ What `tick` does when its time has come, done now; each imports its own job only
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Annotated, Any
@@ -284,7 +284,7 @@ def _held(opened: Opened, *, at_once: bool) -> str | None:
     return None
 
 
-def _asking(model: Model, abilities: Abilities, each: Pass) -> Pass:
+def _asking(model: Model, abilities: Callable[[], Abilities], each: Pass) -> Pass:
     """Return a pass, asking another model."""
 
     def with_it(runtime: Runtime) -> Runtime:

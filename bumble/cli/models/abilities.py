@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import cast
 
 from msgspec import Struct
@@ -25,7 +25,6 @@ from bumble.models.tiers import (
     PURPOSES,
     WRITES_FROM,
     Abilities,
-    LateAbilities,
     Purpose,
     Tier,
     by_file,
@@ -59,16 +58,24 @@ class ModelStanding(Struct, frozen=True):
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
-def of(opened: Opened, chosen: choice.Choice | None) -> LateAbilities:
-    """Return what the model of an entity can be trusted with, looked up once it is asked for.
+def of(opened: Opened, chosen: choice.Choice | None) -> Callable[[], Abilities]:
+    """Return what looks up, once, what the model of an entity can be trusted with.
 
     Args:
         opened: The entity.
         chosen: The model; None: what the settings choose.
     """
-    return LateAbilities(look=lambda: _look(opened, chosen))
+    return cache(partial(_look, opened, chosen))
 
 
+<<<<<<< HEAD
+=======
+def may_remember(opened: Opened, chosen: choice.Choice | None) -> bool:
+    """Whether the model of an entity writes memories in any language."""
+    return _look(opened, chosen).tier("memory", ANY) == "write"
+
+
+>>>>>>> 7cd141c9 (tiers: abilities that are looked up late are a function)
 def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
     try:
         chosen = chosen or chat_model.choose_model(opened)
@@ -203,11 +210,11 @@ def say_once(
         session: The conversation, with what the person said.
         person: Id of who speaks.
     """
-    if chosen is None or chosen.script is not None or runtime.abilities.writes_all("talk"):
+    if chosen is None or chosen.script is not None:
         return
     code = spoken.language(runtime, session, person)
     said = {code, ANY} & opened.config.llm.abilities.talk.keys()  # whoever said so knows
-    if said or runtime.abilities.tier("talk", code) == "write":
+    if said or runtime.abilities().tier("talk", code) == "write":
         return
     kept = opened.cached(NOTICES)
     seen = kept if isinstance(kept, list) else []  # damaged: it is said again

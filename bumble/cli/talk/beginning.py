@@ -33,7 +33,7 @@ def introduce(talk: Conversation, text: str, *, yes: bool = False) -> None:
     before = sum(message.role == "user" for message in talk.session.messages)
     if not talk.runtime.writes or talk.person.trust != "owner" or before > notices.MOST_BEFORE:
         return
-    able = talk.runtime.abilities.tier("talk", words.language(text)) == "write"
+    able = talk.runtime.abilities().tier("talk", words.language(text)) == "write"
     if able and not is_first(talk.opened):
         return
     # without a model that writes it reads the message anyway, and may have to be fetched for that

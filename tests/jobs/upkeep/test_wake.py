@@ -198,7 +198,7 @@ def test_it_is_asked_no_more_once_it_has_said_enough(entity: Entity) -> None:
 
 def test_below_write_it_stays_asleep(entity: Entity) -> None:
     model = Stubborn(wake.LEAVE_MESSAGE)
-    runtime = replace(awake(entity, model), abilities=Abilities())
+    runtime = replace(awake(entity, model), abilities=lambda: Abilities())
     assert woken(runtime).data["reason"].startswith("model: may not write")
     assert not model.requests
 

@@ -7,12 +7,10 @@ from msgspec.structs import replace
 
 from bumble.models import probe, tiers
 from bumble.models.tiers import (
-    ABLE,
     ANY,
     KINDS,
     Abilities,
     LanguageResult,
-    LateAbilities,
     ModelResult,
     overruled,
 )
@@ -92,19 +90,6 @@ def test_a_tier_is_that_of_the_language_else_of_any_else_of_what_was_not_measure
     assert abilities.tier("talk", "de") == "none"
     assert abilities.tier("talk", "en") == "choose"
     assert abilities.tier("memory", "en") == "write"
-
-
-def test_abilities_are_looked_up_once_and_only_when_asked_for() -> None:
-    looks: list[int] = []
-
-    def look() -> Abilities:
-        looks.append(1)
-        return ABLE
-
-    late = LateAbilities(look=look)
-    assert looks == []
-    assert [late.tier("talk", "de"), late.tier("memory", "en")] == ["write", "write"]
-    assert looks == [1]
 
 
 def test_what_may_only_lower_gives_no_trust() -> None:
