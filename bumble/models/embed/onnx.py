@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,29 +37,21 @@ def value_info(name: str, kind: int, shape: Sequence[int | str] | None = None) -
         kind: The type of its numbers.
         shape: Its sizes, by name where they are free; None: it is not told.
     """
-    told = number_field(1, kind)
-    if shape is not None:
-        sizes = [
-            number_field(1, size) if isinstance(size, int) else text_field(2, size)
-            for size in shape
-        ]
-        told += bytes_field(2, b"".join(bytes_field(1, size) for size in sizes))
-    return text_field(1, name) + bytes_field(2, bytes_field(1, told))
+    sizes = ((1, message((1 if isinstance(size, int) else 2, size))) for size in shape or ())
+    told = [(2, message(*sizes))] if shape else []
+    return message((1, name), (2, message((1, message((1, kind), *told)))))
 
 
-def text_field(field: int, words: str) -> bytes:
-    """Write a field that holds text."""
-    return bytes_field(field, words.encode())
-
-
-def bytes_field(field: int, content: bytes) -> bytes:
-    """Write a field that holds bytes, or another message."""
-    return varint(field << 3 | 2) + varint(len(content)) + content
-
-
-def number_field(field: int, whole: int) -> bytes:
-    """Write a field that holds a whole number."""
-    return varint(field << 3) + varint(whole % (1 << 64))
+def message(*fields: tuple[int, int | str | bytes]) -> bytes:
+    """Write a message of protobuf: each field by its number; bytes may be another message."""
+    written = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            written += varint(number << 3) + varint(value % (1 << 64))
+        else:
+            content = value.encode() if isinstance(value, str) else value
+            written += varint(number << 3 | 2) + varint(len(content)) + content
+    return written
 
 
 def varint(whole: int) -> bytes:
@@ -147,7 +140,6 @@ class OnnxEmbedder:
             unpacked=unpacked,
         )
         self._runs_left = None if optimise else _RUNS_AS_IT_IS  # until it is rewritten
-        self._spoken: dict[int, bool] = {}  # whether a piece of the vocabulary is more than signs
         self._inputs = [argument.name for argument in self._session.get_inputs()]
         self._asked: tuple[str, tuple[Floats, QueryTokens]] | None = None  # the last query
 
@@ -279,14 +271,14 @@ class OnnxEmbedder:
             for row, (piece, special, (start, _)) in enumerate(
                 zip(encoding.ids, encoding.special_tokens_mask, encoding.offsets, strict=True)
             )
-            if not special and start >= skipped and self._says_something(piece)
+            if not special and start >= skipped and _says_something(self._tokenizer.text_of(piece))
         ]
 
-    def _says_something(self, piece: int) -> bool:
-        if piece not in self._spoken:
-            token = self._tokenizer.text_of(piece).lstrip("▁")
-            self._spoken[piece] = any(unicodedata.category(char)[0] != "P" for char in token)
-        return self._spoken[piece]
+
+@cache
+def _says_something(token: str) -> bool:
+    """Whether a token is more than signs."""
+    return any(unicodedata.category(char)[0] != "P" for char in token.lstrip("▁"))
 
 
 def mean_of_tokens(hidden: Floats, mask: NDArray[np.int64]) -> Floats:
@@ -386,5 +378,5 @@ def _load_session(
 
 def _outputs_of(names: Sequence[str]) -> bytes:
     """Return bytes that, put behind an ONNX model, make values of its graph outputs."""
-    outputs = (value_info(name, FLOAT) for name in names)
-    return bytes_field(GRAPH, b"".join(bytes_field(OUTPUT, output) for output in outputs))
+    outputs = ((OUTPUT, value_info(name, FLOAT)) for name in names)
+    return message((GRAPH, message(*outputs)))

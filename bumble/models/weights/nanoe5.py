@@ -47,14 +47,10 @@ class Graph(Struct):
         **attributes: float,
     ) -> str:
         """Add a node. Returns the name of its output."""
-        parts = [onnx.text_field(1, name) for name in inputs] + [
-            onnx.text_field(2, output),
-            onnx.text_field(4, operator),
-        ]
-        parts += [
-            onnx.bytes_field(5, _attribute(name, value)) for name, value in attributes.items()
-        ]
-        self._nodes.append(b"".join([*parts, onnx.text_field(7, domain)]))
+        named = [(1, name) for name in inputs]
+        settings = [(5, _attribute(name, value)) for name, value in attributes.items()]
+        node = onnx.message(*named, (2, output), (4, operator), *settings, (7, domain))
+        self._nodes.append(node)
         return output
 
     def model(
@@ -62,49 +58,34 @@ class Graph(Struct):
     ) -> bytes:
         """Write the model: inputs of whole numbers, shape (n, t); output of shape (n, t, width)."""
         shape = ("n", "t")
-        parts = [onnx.bytes_field(1, node) for node in self._nodes] + [
-            onnx.text_field(2, "encoder")
-        ]
-        parts += [onnx.bytes_field(5, tensor) for tensor in self._tensors]
-        parts += [onnx.bytes_field(11, onnx.value_info(name, onnx.INT64, shape)) for name in inputs]
-        parts.append(onnx.bytes_field(12, onnx.value_info(output, onnx.FLOAT, (*shape, width))))
-        opsets = [
-            onnx.number_field(2, OPSET),
-            onnx.text_field(1, MICROSOFT) + onnx.number_field(2, 1),
-        ]
-        head = [
-            onnx.number_field(1, IR_VERSION),
-            onnx.text_field(2, "bumble"),
-            onnx.bytes_field(7, b"".join(parts)),
-            *(onnx.bytes_field(8, opset) for opset in opsets),
-            *(
-                onnx.bytes_field(14, onnx.text_field(1, name) + onnx.text_field(2, value))
-                for name, value in facts
-            ),
-        ]
-        return b"".join(head)
+        graph = onnx.message(
+            *((1, node) for node in self._nodes),
+            (2, "encoder"),
+            *((5, tensor) for tensor in self._tensors),
+            *((11, onnx.value_info(name, onnx.INT64, shape)) for name in inputs),
+            (12, onnx.value_info(output, onnx.FLOAT, (*shape, width))),
+        )
+        return onnx.message(
+            (1, IR_VERSION),
+            (2, "bumble"),
+            (7, graph),
+            (8, onnx.message((2, OPSET))),
+            (8, onnx.message((1, MICROSOFT), (2, 1))),
+            *((14, onnx.message((1, name), (2, value))) for name, value in facts),
+        )
 
     def tensor(self, name: str, kind: int, shape: Sequence[int], raw: bytes) -> str:
         """Add a tensor of numbers of some type, given by its bytes. Returns its name."""
-        dimensions = b"".join(onnx.number_field(1, size) for size in shape)
-        self._tensors.append(
-            dimensions
-            + onnx.number_field(2, kind)
-            + onnx.text_field(8, name)
-            + onnx.bytes_field(9, raw)
-        )
+        dimensions = ((1, size) for size in shape)
+        self._tensors.append(onnx.message(*dimensions, (2, kind), (8, name), (9, raw)))
         return name
 
 
 def _attribute(name: str, value: float) -> bytes:
     if isinstance(value, float):
         number = b"\x15" + np.array(value, "<f4").tobytes()  # field 2, four bytes
-        return onnx.text_field(1, name) + number + onnx.number_field(20, _FLOAT_ATTRIBUTE)
-    return (
-        onnx.text_field(1, name)
-        + onnx.number_field(3, value)
-        + onnx.number_field(20, _INT_ATTRIBUTE)
-    )
+        return onnx.message((1, name)) + number + onnx.message((20, _FLOAT_ATTRIBUTE))
+    return onnx.message((1, name), (3, value), (20, _INT_ATTRIBUTE))
 
 
 MAGIC = b"E5S1"
