@@ -91,11 +91,7 @@ def parse(source: str, stem: str = "") -> Knowledge:
 def changed_locked(before: Knowledge, after: Knowledge) -> tuple[str, ...]:
     """Return the titles of locked sections that don't read as they did, or are gone."""
     was, now = (
-        {
-            section.title: [line.rstrip() for line in section.text.strip().splitlines()]
-            for section in book.sections
-            if section.locked
-        }
+        {section.title: _plain(section.text) for section in book.sections if section.locked}
         for book in (before, after)
     )
     return tuple(title for title, lines in was.items() if now.get(title) != lines)
@@ -226,7 +222,7 @@ def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
 
 def says(section: KnowledgeSection, text: str) -> bool:
     """Whether a section says what it would if a text were set as its own."""
-    return _same_text(section.text, markdown.contained(harmless(text)))
+    return _plain(section.text) == _plain(markdown.contained(harmless(text)))
 
 
 def own_title(
@@ -288,7 +284,7 @@ def plan_set(
     there = find(knowledge, title)
     if there is None:
         return plan_added(knowledge, [new_section(title, text, provenance)], why)
-    if _same_text(there.text, body):
+    if _plain(there.text) == _plain(body):
         return None
     # the owner's own words on what was told to few stay theirs
     written = there.provenance
@@ -436,11 +432,9 @@ def _existing(knowledge: Knowledge, title: str) -> KnowledgeSection:
     return section
 
 
-def _same_text(old: str, new: str) -> bool:
-    def plain(text: str) -> list[str]:
-        return [line.rstrip() for line in text.strip().splitlines()]
-
-    return plain(old) == plain(new)
+def _plain(text: str) -> list[str]:
+    """Return the lines of a text, without what is white around it and at their ends."""
+    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 def _commented(body: str, provenance: base.Provenance | None) -> str:

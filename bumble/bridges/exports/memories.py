@@ -93,7 +93,6 @@ def collect(entity: Entity, zone: tzinfo, name: str, reader: provenance.Reader) 
 def _read(
     kind: Kind, path: Path, zone: tzinfo, name: str, reader: provenance.Reader, pages: Pages
 ) -> None:
-    taken = {page.path for page in pages.pages}
     for view in kind.read(path, zone):
         if not reader.may_read(view.origin):
             pages.withheld += 1
@@ -101,9 +100,8 @@ def _read(
         if kind is journal.JOURNAL and dreams.is_link(view.text):
             continue  # the dream is a page of its own
         place = f"{kind.key}/{_stem(kind, view, path)}"
-        while place in taken:
+        while place in pages.titles:
             place += "-2"
-        taken.add(place)
         if kind is session_files.SESSION:
             _add_session(path, view, place, name, pages)
         else:

@@ -53,7 +53,6 @@ IMPORTED, UNANSWERED = "imported", "unanswered"
 MOST_BELOW = 2  # messages shown under an episode that something rests on
 MOST_BASES = 12  # of what one memory rests on
 Progress = Callable[[float, float | None], None]
-Told = tuple[str, str, tuple[str, ...]]  # title, text and marks of a memory
 
 
 class Basis(Struct, frozen=True):
@@ -379,22 +378,15 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
-def _of_episode(one: episodes.Episode) -> Told:
-    return "", one.telling.narrative, ("dormant",) if one.dormant else ()
-
-
-def _of_belief(one: beliefs.Belief) -> Told:
-    return "", one.text, (one.category.replace("_", " "), one.origin.partition(":")[0])
-
-
-def _of_dream(one: dreams.Dream) -> Told:
-    return one.title, one.thread or "; ".join(one.fragments), ()
-
-
-TELLING: Mapping[str, Callable[[Any], Told]] = {
-    episodes.EPISODE.name: _of_episode,
-    beliefs.BELIEF.name: _of_belief,
-    dreams.DREAM.name: _of_dream,
+# Title, text and marks of a memory that has a file of its own.
+TELLING: Mapping[str, Callable[[Any], tuple[str, str, tuple[str, ...]]]] = {
+    "episode": lambda one: ("", one.telling.narrative, ("dormant",) if one.dormant else ()),
+    "belief": lambda one: (
+        "",
+        one.text,
+        (one.category.replace("_", " "), one.origin.split(":")[0]),
+    ),
+    "dream": lambda one: (one.title, one.thread or "; ".join(one.fragments), ()),
 }
 # In this order, and conversations after it.
 READ = (
