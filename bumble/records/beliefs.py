@@ -73,7 +73,11 @@ class Belief(kind.Record, frozen=True, kw_only=True):
     ]  # ids of beliefs
     archived: Annotated[
         bool,
-        fields.Key("status", read=_is_archived, said=fields.turned(": archived", ": active again")),
+        fields.Key(
+            "status",
+            read=_is_archived,
+            said=lambda _, now: [": archived" if now else ": active again"],
+        ),
     ]  # out of recall and prompts
 
     @classmethod

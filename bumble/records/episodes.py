@@ -18,7 +18,7 @@ from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.records import base
-from bumble.records.fields import BODY, JOINED, Key, joined, turned, unit
+from bumble.records.fields import BODY, JOINED, Key, joined, unit
 from bumble.records.kind import About, Record, RecordKind
 from bumble.text import markdown, titles
 
@@ -68,9 +68,9 @@ class Episode(Record, frozen=True, kw_only=True):
     session: str = ""  # id of the conversation it is a stretch of; empty if none
     tags: Annotated[tuple[str, ...], JOINED]  # what it is about, in a word each, without `#`
     summary_source: str = ""  # `excerpt`: cut from the transcript, no model has told it yet
-    dormant: Annotated[bool, Key(said=turned(" left recall", " is back in recall"))] = (
-        False  # found by search, not by recall
-    )
+    dormant: Annotated[
+        bool, Key(said=lambda _, now: [" left recall" if now else " is back in recall"])
+    ] = False  # found by search, not by recall
     # dormant because it faded, not because a person wanted it
     faded: Annotated[bool, Key(read=lambda meta, key: meta.get(key) is not None)]
     text: Annotated[str, BODY]  # Markdown, without surrounding blank lines; its whole telling

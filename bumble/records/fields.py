@@ -293,11 +293,6 @@ def listed(came: str, went: str) -> Callable[[Any, Any], Sequence[str]]:
     ]
 
 
-def turned(on: str, off: str) -> Callable[[Any, Any], Sequence[str]]:
-    """Have a log say of a flag what it is now."""
-    return lambda _, now: [on if now else off]
-
-
 GIVEN, BODY = Key(stored=False), Key("body", stored=False)  # the text below the front matter
 JOINED, LATER = Key(merge=joined), Key(merge=later)
 EARLIER = Key(merge=earlier)
@@ -323,11 +318,9 @@ def line(meta: Meta, key: str) -> str:
     return words.one_line(text(meta, key))
 
 
-def unit(default: float | None = None) -> Callable[[Meta, str], float]:
+def unit(*default: float | None) -> Callable[[Meta, str], float]:
     """Read a number in [0, 1]; without a default it must be there."""
-    return lambda meta, key: (
-        base.unit(meta, key) if default is None else base.unit(meta, key, default)
-    )
+    return lambda meta, key: base.unit(meta, key, *default)
 
 
 def one_of(names: Sequence[str], *default: str) -> Callable[[Meta, str], str]:

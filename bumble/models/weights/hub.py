@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import httpx2
 from huggingface_hub import HfApi, get_session, get_token, hf_hub_url
@@ -33,7 +32,7 @@ _TIMEOUT = httpx2.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)
 # Not OSError: a full disk is not the hub's refusal.
 FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, ConnectionError, TimeoutError)
 NONSENSE = (ValueError, KeyError, TypeError, AttributeError)  # what is no hub's answer comes to
-T = TypeVar("T")
+UNANSWERED = (*FAILURES, *NONSENSE)
 
 
 def refusal(source: Hub, means: PullOptions) -> str | None:
@@ -48,7 +47,7 @@ def refusal(source: Hub, means: PullOptions) -> str | None:
             return means.answers[key]
     head = partial(get_session().head, url, headers=_headers(), timeout=_TIMEOUT)
     try:
-        response = _within(partial(head, follow_redirects=False))
+        response = within(_ANSWER_SECONDS, partial(head, follow_redirects=False), UNANSWERED)
     except FAILURES as error:
         said = printable.masked(str(error))
         reason = said if isinstance(error, TimeoutError) else f"can't be reached: {said}"
@@ -56,11 +55,6 @@ def refusal(source: Hub, means: PullOptions) -> str | None:
     else:
         means.answers[url] = reason = _status_problem(response.status_code, url)
     return reason
-
-
-def _within(call: Callable[[], T]) -> T:
-    """Return what a call to the hub brings, if it does so in the time the hub has."""
-    return within(_ANSWER_SECONDS, call, (*FAILURES, *NONSENSE))
 
 
 def gated(page: str) -> str:
@@ -205,7 +199,9 @@ def look_up(name: str, means: PullOptions) -> HubRepository:
     api = HfApi(endpoint=means.endpoint)
     page = f"{api.endpoint}/{name}"
     try:
-        info = _within(lambda: api.model_info(name, files_metadata=True))
+        info = within(
+            _ANSWER_SECONDS, lambda: api.model_info(name, files_metadata=True), UNANSWERED
+        )
     except HfHubHTTPError as error:
         raise WeightsMissingError(f"hf:{name}: {_refusal(error, page)}") from error
     except FAILURES as error:
