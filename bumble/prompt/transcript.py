@@ -183,12 +183,13 @@ def render(
 ) -> PromptMessage:
     """Render one stored message, with its own text or a shorter one; `plain`: not as actions."""
     wording = message.text if text is None else text
-    if message.role == "assistant" and not plain:
-        return acted(wording, message.tool_calls)
-    if message.role == "assistant":
-        return PromptMessage("assistant", wording)
-    if message.role == "tool":
-        return _result(message, wording)
+    match message.role:
+        case "assistant" if plain:
+            return PromptMessage("assistant", wording)
+        case "assistant":
+            return acted(wording, message.tool_calls)
+        case "tool":
+            return _result(message, wording)
     return PromptMessage("user", spoken(str(message.extra.get("name", "")), wording))
 
 

@@ -368,12 +368,13 @@ def write_struct(value: Struct) -> dict[str, Any]:
 
 def written(value: Any, timespec: str = "seconds") -> Any:
     """Return a value as a file holds it."""
-    if isinstance(value, datetime):
-        return value.isoformat(timespec=timespec)
-    if isinstance(value, float):
-        return round(value, 4)
-    if isinstance(value, tuple):
-        return [written(one, timespec) for one in value]
+    match value:
+        case datetime():
+            return value.isoformat(timespec=timespec)
+        case float():
+            return round(value, 4)
+        case tuple():
+            return [written(one, timespec) for one in value]
     return write_struct(value) if isinstance(value, Struct) else value
 
 

@@ -186,13 +186,14 @@ def _png_texts(image: bytes) -> Iterator[tuple[str, bytes]]:
     for kind, data in png_chunks(image):
         keyword, _, rest = data.partition(b"\0")
         name = keyword.decode("latin-1")
-        if kind == b"tEXt":
-            yield name, rest
-        elif kind == b"zTXt":
-            yield name, _inflated(rest[1:])
-        elif kind == b"iTXt":
-            words = rest[2:].partition(b"\0")[2].partition(b"\0")[2]
-            yield name, _inflated(words) if rest[:1] == b"\1" else words
+        match kind:
+            case b"tEXt":
+                yield name, rest
+            case b"zTXt":
+                yield name, _inflated(rest[1:])
+            case b"iTXt":
+                words = rest[2:].partition(b"\0")[2].partition(b"\0")[2]
+                yield name, _inflated(words) if rest[:1] == b"\1" else words
 
 
 def _inflated(data: bytes) -> bytes:

