@@ -187,8 +187,7 @@ def plan_add(
     marks = "" if provenance else "".join(f" #{tag}" for tag in named)
     head = f"## {at.astimezone(zone):{MINUTE}}{marks}"
     body = markdown.contained(harmless(text))
-    origin = origin_comment(provenance, tags=named)
-    return changes.add(PATH, f"\n{head}\n{origin}\n{body}\n", why)
+    return changes.add(PATH, f"\n{head}\n{origin_comment(provenance, tags=named)}\n{body}\n", why)
 
 
 def _tag(text: str) -> str:

@@ -419,10 +419,13 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
         """Plan to put a new record into the folder."""
         return changes.write(self.place(record), record.source.text, None, why)
 
-    def plan_edit(self, record: R, values: Mapping[str, Any], why: str) -> changes.Change | None:
-        """Plan to change some values by key, None takes one out; all other bytes stay."""
+    def plan_edit(
+        self, record: R, values: Mapping[str, Any], why: str, *, body: str | None = None
+    ) -> changes.Change | None:
+        """Plan to change some values by key, None takes one out, and the body; all else stays."""
         stored = {key: fields.written(value) for key, value in values.items()}
         document = base.with_values(record.source, stored)
+        document = document if body is None else document.with_body(body)
         return base.plan_edit(self.place(record), record.source, document, why)
 
     def plan_forget(self, record: R, why: str) -> changes.Change:

@@ -124,14 +124,12 @@ def plan_edit(
     """
     there = project.source.meta
     known = {key: value for key, value in _lines(values).items() if value != there.get(key)}
-    document = base.with_values(project.source, {key: known[key] or None for key in known})
-    if text is not None:
-        document = document.with_body(text)
-    if document.text == project.source.text:
-        return None
-    if provenance is not None:
-        document = base.with_values(document, dict.fromkeys(base.ORIGIN_KEYS) | provenance.meta())
-    return base.plan_edit(PROJECT.path(project.id), project.source, document, why)
+    changed: dict[str, Any] = {key: value or None for key, value in known.items()}
+    change = PROJECT.plan_edit(project, changed, why, body=text)
+    if change is None or provenance is None:
+        return change
+    changed |= dict.fromkeys(base.ORIGIN_KEYS) | provenance.meta()
+    return PROJECT.plan_edit(project, changed, why, body=text)
 
 
 def _lines(values: Mapping[str, Any]) -> dict[str, Any]:

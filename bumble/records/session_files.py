@@ -292,9 +292,7 @@ def plan_handover(
     if old is None:
         stem = f"{session_id}/{Path(HANDOVER_FILE).stem}"
         return HANDOVER.plan_new(HANDOVER.new(stem, text, origin, at=at), why)
-    document = base.with_values(old.source, {"at": base.stamp(at)} | origin.meta())
-    place = HANDOVER.place(old)
-    return base.plan_edit(place, old.source, document.with_body(text), why)
+    return HANDOVER.plan_edit(old, {"at": at} | origin.meta(), why, body=text)
 
 
 def view(session: sessions.Session) -> RecordView:

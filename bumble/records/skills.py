@@ -103,9 +103,8 @@ def plan_set(
         raise RecordExistsError(
             Path(there.path), "Overwrite it with --yes, or choose another name."
         )
-    stale = dict.fromkeys(base.ORIGIN_KEYS)
-    document = base.with_values(there.source, stale | {"description": description} | origin)
-    return base.plan_edit(there.path, there.source, document.with_body(text), why)
+    values = dict.fromkeys(base.ORIGIN_KEYS) | {"description": description} | origin
+    return SKILL.plan_edit(there, values, why, body=text)
 
 
 def query(skills: Iterable[Skill], text: str, *, limit: int) -> list[Skill]:

@@ -143,8 +143,7 @@ def plan_draw(old: TopicFile | None, drawn: TopicFile, why: str) -> changes.Chan
         return TOPIC.plan_new(drawn, why)
     values = {key: value for key, value in drawn.source.meta.items() if key != "name"}
     gone = {key: None for key in _OWN if key not in values}
-    document = base.with_values(old.source, values | gone)
-    if old.catalysts != tuple(structs.replace(each, line=0) for each in drawn.catalysts):
-        document = document.with_body(drawn.source.body)
-    change = base.plan_edit(TOPIC.path(old.id), old.source, document, why)
+    is_same = old.catalysts == tuple(structs.replace(each, line=0) for each in drawn.catalysts)
+    body = None if is_same else drawn.source.body
+    change = TOPIC.plan_edit(old, values | gone, why, body=body)
     return structs.replace(change, keeps=True) if change else None
