@@ -97,16 +97,12 @@ TALK_KINDS: tuple[Kind, ...] = ("whose_i", "language", "unknown")
 MEMORY_KINDS: tuple[Kind, ...] = ("whose_i", "schema", "facts")
 
 
-def share(answers: Answers, kind: Kind) -> float:
-    """Return the share of cases of a kind that were right."""
-    return answers[kind].count("1") / len(answers[kind])
-
-
 def tiers(answers: Answers) -> dict[Purpose, Tier]:
     """Return the tier of each purpose, by answers to all cases of a language."""
 
     def reach(least: float, kinds: Iterable[Kind]) -> bool:
-        return all(share(answers, kind) >= least for kind in kinds)
+        told = (answers[kind] for kind in kinds)
+        return all(each.count("1") / len(each) >= least for each in told)
 
     draws: Tier = "choose" if reach(DRAWS, ("whose_i", "language")) else "none"
     return {

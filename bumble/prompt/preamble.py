@@ -141,12 +141,11 @@ def now_text(
     """Say what time it is, who is here, and how long the silence was."""
     local, world = at.astimezone(runtime.zone), at.astimezone(ZoneInfo("UTC"))
     name = prompts.harmless(speaker)
-    lines = [f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC)."]
-    if last_spoke is None:
-        lines.append(f"You are {runtime.identity.name}. {name} talks to you for the first time:")
-    else:
-        silence = people.ago(at - last_spoke)
-        lines.append(f"You are {runtime.identity.name}. {name} talks to you, after {silence}:")
+    since = f", after {people.ago(at - last_spoke)}" if last_spoke else " for the first time"
+    lines = [
+        f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC).",
+        f"You are {runtime.identity.name}. {name} talks to you{since}:",
+    ]
     if other_ids:
         names = [
             person.name if (person := people.readable_person(runtime, other)) else other
