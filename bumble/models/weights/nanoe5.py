@@ -58,7 +58,7 @@ class Graph(Struct):
     ) -> bytes:
         """Write the model: inputs of whole numbers, shape (n, t); output of shape (n, t, width)."""
         shape = ("n", "t")
-        graph = onnx.message(
+        encoder = onnx.message(
             *((1, node) for node in self._nodes),
             (2, "encoder"),
             *((5, tensor) for tensor in self._tensors),
@@ -68,7 +68,7 @@ class Graph(Struct):
         return onnx.message(
             (1, IR_VERSION),
             (2, "bumble"),
-            (7, graph),
+            (7, encoder),
             (8, onnx.message((2, OPSET))),
             (8, onnx.message((1, MICROSOFT), (2, 1))),
             *((14, onnx.message((1, name), (2, value))) for name, value in facts),
