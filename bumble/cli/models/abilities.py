@@ -68,14 +68,6 @@ def of(opened: Opened, chosen: choice.Choice | None) -> Callable[[], Abilities]:
     return cache(partial(_look, opened, chosen))
 
 
-<<<<<<< HEAD
-=======
-def may_remember(opened: Opened, chosen: choice.Choice | None) -> bool:
-    """Whether the model of an entity writes memories in any language."""
-    return _look(opened, chosen).tier("memory", ANY) == "write"
-
-
->>>>>>> 7cd141c9 (tiers: abilities that are looked up late are a function)
 def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
     try:
         chosen = chosen or chat_model.choose_model(opened)
