@@ -247,7 +247,7 @@ def make_runtime(
 
     def open_embedder() -> Embedder | None:
         # where no model writes memories in any language, messages have to be read
-        remembers = abilities.of(opened, chosen).tier("memory", tiers.ANY) == "write"
+        remembers = abilities.of(opened, chosen)().tier("memory", tiers.ANY) == "write"
         return weights.embedder(opened, fetch_with_yes=yes, reads=not remembers)
 
     memory = Memory(
