@@ -380,8 +380,8 @@ def _found(
     """Judge a sentence; one that was refused is not asked about before something was said since."""
     name = mark(sentence.text)
     if name in refused:
-        numbers = shown.numbers(sentence.cites) or shown.places
-        if max(shown.messages[n - 1].at for n in numbers) <= base.field(refused, name, datetime):
+        cited = shown.cited(sentence.cites) or shown.messages
+        if max(one.at for one in cited) <= base.field(refused, name, datetime):
             return verifier.SourceVerdict("mend", "it was refused before")
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
@@ -396,11 +396,11 @@ def _asked_again(
 ) -> dict[str, Sentence]:
     """Send sentences back with the reasons and what they cite; what comes again, by place."""
     # the messages that sentences can be mended by: those cited, and quoted as reasons
-    found = set[int]()
+    found = set[str]()
     for sentence, finding in failed.values():
         if sentence.claims:
-            found.update(shown.numbers(sentence.cites) or shown.places)
-        found.update(n for n in shown.places if shown.messages[n - 1].text in finding.why)
+            found.update(one.id for one in shown.cited(sentence.cites) or shown.messages)
+        found.update(one.id for one in shown.messages if one.text in finding.why)
     slots = {
         "name": shown.entity,
         "reasons": portrait.inside(_sent_back(*pair) for pair in failed.values()),
@@ -467,7 +467,7 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
     """Make what a stretch comes to of what people said in it; asks no model."""
     noticed = notices.notices(runtime, shown.session, shown.messages)
     kept = sayings.sayings(runtime, shown.session, shown.messages, noticed)
-    label_of = {shown.messages[n - 1].id: label for label, n in shown.labels.items()}
+    label_of = {one.id: label for label, one in shown.labels.items()}
     kept = [saying for saying in kept if saying.message.id in label_of]
     places = count(1)
 

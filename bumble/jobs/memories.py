@@ -44,7 +44,7 @@ class LearntFact(Struct, frozen=True):
 
     title: str
     text: str
-    cited: tuple[int, ...]  # numbers of messages
+    cited: tuple[Message, ...]
     replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
     ends: tuple[str, ...] = ()  # ids of beliefs, likewise
 
@@ -141,6 +141,10 @@ def _heard(
             yield HeardOf(one.title, gone=(one.text,), cites=_cites(fact.sentences))
 
 
+def _trust(messages: Iterable[Message]) -> str:
+    return base.lowest_trust(one.trust for one in messages)
+
+
 def _cites(sentences: Sequence[ask.Sentence]) -> tuple[str, ...]:
     return tuple(label for sentence in sentences for label in sentence.cites)
 
@@ -151,7 +155,7 @@ def _cites(sentences: Sequence[ask.Sentence]) -> tuple[str, ...]:
 def _provenance(
     runtime: Runtime,
     shown: Scene,
-    cited: Sequence[int],
+    cited: Sequence[Message],
     *,
     is_quoted: bool = False,
     older: Sequence[str] = (),
@@ -159,8 +163,8 @@ def _provenance(
     return base.Provenance(
         by=f"{BY} {provenance.BY_FORM}" if is_quoted else BY,
         model="" if is_quoted else runtime.model.name,
-        sources=(shown.session.id, *shown.ids(cited), *older),
-        trust=shown.trust(cited),
+        sources=(shown.session.id, *(one.id for one in cited), *older),
+        trust=_trust(cited),
         audience=shown.session.people,
     )
 
@@ -178,7 +182,7 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
             yield LearntFact(
                 replaced[0].title if replaced else title,
                 text,
-                shown.numbers([label for sentence in said for label in sentence.cites]),
+                shown.cited(_cites(said)),
                 tuple(each.text for each in replaced),
                 tuple(one.id for label, one in shown.beliefs.items() if label in fact.replaces),
             )
@@ -222,8 +226,7 @@ def _plan_facts(
 def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:
     """Whether somebody may change a section: not what others were told, nor the owner's word."""
     audience = section.provenance.audience
-    own = [n for n in fact.cited if shown.is_persons(n)]
-    spoken_trust, written_trust = shown.trust(own), section.provenance.trust or "owner"
+    spoken_trust, written_trust = _trust(fact.cited), section.provenance.trust or "owner"
     is_theirs = not audience or set(shown.session.people) <= set(audience)
     may = is_theirs and (written_trust != "owner" or spoken_trust in ("owner", ""))
     return may or section.locked  # which is refused, under whatever title
@@ -240,7 +243,7 @@ def _plan_ended(
         return
     for belief in held.BELIEF.readable(runtime.entity.beliefs):
         origin = belief.provenance
-        trusts = [shown.trust(fact.cited) for fact in facts if belief.id in fact.ends]
+        trusts = [_trust(fact.cited) for fact in facts if belief.id in fact.ends]
         may = any(not base.is_lower(trust, origin.trust) for trust in trusts)
         theirs = origin.audience and set(origin.audience) <= set(shown.session.people)
         if may and theirs and origin.by:
@@ -275,19 +278,19 @@ def _plan_heard(
             continue  # whether they are one, nobody is here to say
         notes = [
             relationships.PendingNote(
-                note.text, at, _provenance(runtime, shown, shown.numbers(note.cites))
+                note.text, at, _provenance(runtime, shown, shown.cited(note.cites))
             )
             for one in own
             for note in one.notes
         ]
         if file is None and old is None and not notes:
             continue
-        cited = shown.numbers([label for one in own for label in one.cites])
+        cited = shown.cited([label for one in own for label in one.cites])
         origin = base.Provenance(by=BY, sources=(shown.session.id,), audience=shown.session.people)
-        met = min((shown.messages[n - 1].at for n in cited), default=at)
+        met = min((one.at for one in cited), default=at)
         person = file or old or relationships.new(name, met, provenance=origin)
         named = {text for one in own for text in one.gone}
-        gone = _gone(shown, person, notes, named, shown.trust(cited), at)
+        gone = _gone(shown, person, notes, named, _trust(cited), at)
         if old is None:
             planned.append(people.plan_noted(person, notes, gone, known=file is not None))
         else:
@@ -376,12 +379,12 @@ def _episode(
         named = sayings.named(runtime, draft.wording, "\n".join(lines))
     told, source = telling(shown, whole, named, is_quoted=is_quoted)
     rests = () if source == episodes.EXCERPT else whole.narrative  # an excerpt is of all
-    cited = shown.numbers([label for one in rests for label in one.cites])
-    trust = shown.trust(cited if is_quoted else shown.grounds(one.cites for one in rests))
+    cited = shown.cited(_cites(rests))
+    trust = _trust(cited if is_quoted else shown.grounds(one.cites for one in rests))
     spoken = (
-        [shown.messages[n - 1] for n in cited]
+        cited
         if is_quoted
-        else [one for one in shown.messages if one.role != "tool" and one.text.strip()]
+        else tuple(one for one in shown.messages if one.role != "tool" and one.text.strip())
     )
     origin = base.Provenance(
         by=f"{episode.PURPOSE} {provenance.BY_FORM}" if is_quoted else episode.PURPOSE,
@@ -434,7 +437,7 @@ def _claims(
     whole, is_quoted = draft.answer, draft.wording is not None
     for sentence in (each for fact in whole.knowledge for each in fact.sentences):
         if sentence.inference:
-            origin = _provenance(runtime, shown, shown.numbers(sentence.cites))
+            origin = _provenance(runtime, shown, shown.cited(sentence.cites))
             yield _claim(runtime, shown, sentence, held.WORLD_FACT, at, origin)
     facts = [each for fact in whole.knowledge for each in fact.sentences]
     for opinion in whole.beliefs:
@@ -447,7 +450,7 @@ def _claims(
             is_fact |= tells and any(_rest_on_the_same(sentence, fact) for fact in facts)
             if sentence.inference or verdicts or not is_fact:
                 origin = _provenance(
-                    runtime, shown, shown.numbers(sentence.cites), is_quoted=is_quoted, older=older
+                    runtime, shown, shown.cited(sentence.cites), is_quoted=is_quoted, older=older
                 )
                 yield _claim(runtime, shown, sentence, opinion.category, at, origin, verdicts)
 
@@ -489,7 +492,7 @@ def _claim(
         text=sentence.text,
         category=category,
         confidence=INFERRED if sentence.inference else (CORRECTED if is_correction else SAID),
-        evidence=shown.ids(shown.numbers(sentence.cites)),
+        evidence=tuple(one.id for one in shown.cited(sentence.cites)),
         # how the entity came by it: told of it, or as one who looks on
         origin="inference" if sentence.inference else told,
         provenance=origin,

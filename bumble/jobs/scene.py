@@ -8,7 +8,7 @@ where several talk, what one of them told in private stays out of it. Asks no mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import TypeAlias
@@ -22,8 +22,8 @@ from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
-from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
+from bumble.records import knowledge, relationships
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
@@ -72,55 +72,38 @@ class Scene(Struct, frozen=True, dict=True):
         return f"{at:%A} {at.day} {at:%B %Y}"
 
     @property
-    def places(self) -> range:
-        return range(1, len(self.messages) + 1)
-
-    @property
     def speakers(self) -> tuple[str, ...]:
         """The names of the people who say something in it."""
-        person_messages = [self.messages[n - 1] for n in self.places if self.is_persons(n)]
-        return tuple(dict.fromkeys(self.speaker(message) for message in person_messages))
+        return tuple(dict.fromkeys(map(self.speaker, self.labels.values())))
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""
         return message.called(self.entity, self.called) or "person"
 
-    def is_persons(self, number: int) -> bool:
-        """Whether a person said it, which a memory may rest on."""
-        message = self.messages[number - 1]
-        return (
-            message.role == "user"
-            and bool(message.text.strip())
-            and not is_untrusted(message.trust)
-        )
-
-    def ids(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self.messages[number - 1].id for number in numbers)
-
-    def trust(self, numbers: Sequence[int]) -> str:
-        """Return the lowest trust of some messages."""
-        return base.lowest_trust(self.messages[number - 1].trust for number in numbers)
-
     @cached_property
-    def labels(self) -> dict[str, int]:
-        """The numbers of what people said, which alone is evidence, by label: `m2`."""
-        return {f"m{n}": n for n in self.places if self.is_persons(n)}
+    def labels(self) -> dict[str, Message]:
+        """What people said, on which alone a memory may rest, by label: `m2`."""
+        return {
+            f"m{n}": one
+            for n, one in enumerate(self.messages, 1)
+            if one.role == "user" and one.text.strip() and not is_untrusted(one.trust)
+        }
 
-    def numbers(self, labels: Sequence[str]) -> tuple[int, ...]:
-        """Return the numbers of cited messages."""
-        return tuple(sorted({self.labels[label] for label in labels if label in self.labels}))
+    def cited(self, labels: Collection[str]) -> tuple[Message, ...]:
+        """Return the messages of some labels."""
+        return tuple(one for label, one in self.labels.items() if label in labels)
 
-    def grounds(self, cited: Iterable[Sequence[str]]) -> tuple[int, ...]:
-        """Return the numbers of what some sentences rest on, by the labels that each cites.
+    def grounds(self, cites: Iterable[Collection[str]]) -> tuple[Message, ...]:
+        """Return what some sentences rest on, by the labels that each cites.
 
         One that cites nothing rests on all that was spoken; so does no sentence at all. What the
         entity said itself may stand in any, though nothing of it can be cited.
         """
-        found = [self.numbers(labels) for labels in cited]
-        if found and all(found):
-            own = (n for n in self.places if self.messages[n - 1].role == "assistant")
-            return tuple(sorted({*own, *(number for numbers in found for number in numbers)}))
-        return tuple(n for n in self.places if self.messages[n - 1].role != "tool")
+        found = list(map(self.cited, cites))
+        if not all(found) or not found:
+            return tuple(one for one in self.messages if one.role != "tool")
+        ids = {one.id for cited in found for one in cited}
+        return tuple(one for one in self.messages if one.role == "assistant" or one.id in ids)
 
     def told(self, labels: Sequence[str]) -> list[KnownSentence]:
         """Return those of some known sentences that were told of somebody who isn't there."""
@@ -130,8 +113,11 @@ class Scene(Struct, frozen=True, dict=True):
     @cached_property
     def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
-        said = [self._said(label, n) for label, n in self.labels.items()]
-        said += [self._said("", n) for n in self.places if self.messages[n - 1].role == "assistant"]
+        own = [("", one) for one in self.messages if one.role == "assistant"]
+        said = (
+            Said(label, one.at, self.speaker(one), one.text)
+            for label, one in (*self.labels.items(), *own)
+        )
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
@@ -142,10 +128,6 @@ class Scene(Struct, frozen=True, dict=True):
     def stands(self, line: str) -> bool:
         """Whether a line names nothing that nobody gave."""
         return check_prose(line, self.sources).verdict != "mend"
-
-    def _said(self, label: str, number: int) -> Said:
-        message = self.messages[number - 1]
-        return Said(label, message.at, self.speaker(message), message.text)
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
@@ -232,7 +214,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         ),
         "portrait": portrait.inside(_seen(person) for person in scene.portraits.values()),
         "before": portrait.inside(_before(scene)),
-        "messages": conversation(runtime, scene, scene.places),
+        "messages": conversation(runtime, scene, {one.id for one in scene.messages}),
         "points": str(appraisal.MAX_POINTS),
     }
 
@@ -251,7 +233,7 @@ def _before(scene: Scene) -> list[str]:
     return [f"{scene.speaker(one)}: {tokens.cut(text, BEFORE_TOKENS)}" for one, text in last]
 
 
-def conversation(runtime: Runtime, scene: Scene, places: Container[int]) -> str:
+def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
     """Write out who said what in some of its messages, each with its label and its time."""
     limit = runtime.config.memory.distillation.context_char_budget
     most = max(LEAST_CHARS, runtime.window_tokens * 2)
@@ -262,7 +244,7 @@ def conversation(runtime: Runtime, scene: Scene, places: Container[int]) -> str:
     limit = min(limit, most // len(shown)) if over else limit
     rows = []
     for n, message in enumerate(scene.messages, 1):
-        if n not in places or message.role == "tool" or not message.text.strip():
+        if message.id not in ids or message.role == "tool" or not message.text.strip():
             continue
         at = message.at.astimezone(runtime.zone)
         text = tokens.cut(shown[n], max(1, limit // 4))
