@@ -58,8 +58,8 @@ def _seen(
     if (hidden := audiences.hides(reader, versions, lines=False)) is None:
         return commit
     touched = tuple(
-        replace(each, path=audiences.named(each.path, audiences.hides(reader, [version])))
-        for each, version in zip(commit.touched, versions, strict=True)
+        audiences.named(path, audiences.hides(reader, [version]))
+        for path, version in zip(commit.touched, versions, strict=True)
     )
     made_by = commit.title.partition(":")[0] if ":" in commit.title else commit.cycle or "commit"
     return replace(commit, title=f"{made_by}: {withheld(hidden)}", body=(), touched=touched)
@@ -77,8 +77,8 @@ def commit_data(commit: commit_log.Commit, undone: Collection[str] = ()) -> dict
         "evidence": [value for key, value in commit.trailers if key == "Evidence"],
         "why": list(commit.body),
         "by": commit.by,
-        "files": [file.path for file in commit.touched],
-        "holds": commit_log.list_kinds([file.path for file in commit.touched]),
+        "files": list(commit.touched),
+        "holds": commit_log.list_kinds(commit.touched),
         "undone": commit.id in undone,
     }
 
@@ -87,7 +87,7 @@ def commit_line(
     opened: opening.Opened, commit: commit_log.Commit, undone: Collection[str] = ()
 ) -> list[str]:
     """Return a commit as the cells of a line."""
-    told = sentence(commit.title, [file.path for file in commit.touched], commit.trailer("Model"))
+    told = sentence(commit.title, commit.touched, commit.trailer("Model"))
     marks = " [undone]" if commit.id in undone else ""
     return [commit.short, listing.when(commit.at, opened), f"{told}{marks}"]
 
@@ -275,7 +275,7 @@ def undo(
     if changes and not dry_run:
         # what comes back may be what a pull once brought
         writing.apply(opened, plan.change_set, trusts=False)
-    (undone,) = seen(opened, [plan.commit])
+    (undone,) = seen(opened, [chosen])
     title = f'"{undone.title}" ({undone.short})'
     head = f"Would undo {title}:" if dry_run else f"Undid {title}:"
     data = {

@@ -39,13 +39,6 @@ WALK = ("-z", "--no-renames", "--relative", "--no-color", "--encoding=UTF-8", "-
 _SPECIAL = patterns.compile(r"[][.*+?(){}^$|\\]")  # what git would not take by the letter
 
 
-class Touched(Struct, frozen=True):
-    """A file that a commit made, changed or removed."""
-
-    path: str  # relative to the entity
-    action: str  # A, M, D or T, as git has it
-
-
 class Commit(Struct, frozen=True):
     """One entry of the history."""
 
@@ -57,7 +50,7 @@ class Commit(Struct, frozen=True):
     title: str
     body: tuple[str, ...]  # lines, without the trailers
     trailers: tuple[tuple[str, str], ...]
-    touched: tuple[Touched, ...]
+    touched: tuple[str, ...]  # the files it made, changed or removed, relative to the entity
 
     @property
     def cycle(self) -> str:
@@ -137,7 +130,10 @@ def escaped(text: str) -> str:
 
 
 def _commits(rows: Sequence[str]) -> Iterator[Commit]:
-    """Read what git prints: for each commit its fields, an end, and what it did to which file."""
+    """Read what git prints: for each commit its fields, an end, and what it did to which file.
+
+    Records stand in the place of their companions.
+    """
     at = 0
     while at + len(FIELDS) < len(rows):
         fields = rows[at : at + len(FIELDS)]
@@ -145,28 +141,11 @@ def _commits(rows: Sequence[str]) -> Iterator[Commit]:
         first = at
         while at + 1 < len(rows) and len(rows[at].strip()) == 1:  # a letter; a hash is longer
             at += 2
-        pairs = zip(rows[first:at:2], rows[first + 1 : at : 2], strict=True)
-        yield _commit(fields, _of_records([(path, letter.strip()) for letter, path in pairs]))
-
-
-def _of_records(pairs: Sequence[tuple[str, str]]) -> tuple[Touched, ...]:
-    """Name records in the place of their companions; one whose own file stands was changed."""
-    actions = dict(pairs)
-    touched: dict[str, Touched] = {}
-    for path, action in pairs:
-        record = companions.record_of(path)
-        if record is None:
-            touched[path] = Touched(path, action)
-        else:
-            touched.setdefault(record, Touched(record, actions.get(record, "M")))
-    return tuple(touched.values())
-
-
-def _commit(fields: Sequence[str], touched: tuple[Touched, ...]) -> Commit:
-    id_, short, at, by, parents, title, message = fields
-    body, trailers = _message(message)
-    when = moment(at)
-    return Commit(id_, short, when, by, tuple(parents.split()), title, body, trailers, touched)
+        paths = (companions.record_of(path) or path for path in rows[first + 1 : at : 2])
+        id_, short, when, by, parents, title, message = fields
+        ids, told = tuple(parents.split()), _message(message)
+        touched = tuple(dict.fromkeys(paths))
+        yield Commit(id_, short, moment(when), by, ids, title, *told, touched)
 
 
 def moment(raw: str) -> datetime:
@@ -219,9 +198,8 @@ def pathspecs(name: str) -> list[str]:
 def versions(root: Path, commit: Commit) -> list[Version]:
     """Return the files a commit touched, as they were before it and after."""
     before = commit.parents[0] if commit.parents else "0" * 40
-    paths = [touched.path for touched in commit.touched]
-    sides = [_wholes(root, paths, rev) for rev in (before, commit.id)]
-    return [Version(path, *pair) for path, *pair in zip(paths, *sides, strict=True)]
+    sides = [_wholes(root, commit.touched, rev) for rev in (before, commit.id)]
+    return [Version(path, *pair) for path, *pair in zip(commit.touched, *sides, strict=True)]
 
 
 def _wholes(root: Path, paths: Sequence[str], revision: str) -> list[bytes | None]:

@@ -13,7 +13,10 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from msgspec import Struct
+
 from bumble.entity import companions
+from bumble.entity.changes import ChangeSet
 from bumble.history import merge_texts
 from bumble.records import (
     base,
@@ -31,6 +34,13 @@ from bumble.text import markdown, titles
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
 Merge = Callable[[str, str, str], merge_texts.Merged]
+
+
+class MergePlan(Struct, frozen=True):
+    """What was written once, or taken back, planned on the files as they are now."""
+
+    change_set: ChangeSet
+    stays: tuple[str, ...] = ()  # files that stay as they are, each with why
 
 
 def merge(path: str, base: str, current: str, incoming: str) -> merge_texts.Merged:

@@ -52,13 +52,6 @@ class HeldProposal(Struct, frozen=True):
         return lines
 
 
-class ReviewDecision(Struct, frozen=True):
-    """The change set that accepts or rejects a proposal."""
-
-    change_set: ChangeSet
-    stays: tuple[str, ...] = ()  # files that stay as they are, each with why
-
-
 def waiting(root: Path) -> list[HeldProposal]:
     """Return what waits, the oldest first.
 
@@ -129,7 +122,7 @@ def _listed(proposals: Sequence[HeldProposal]) -> str:
     return ", ".join(proposal.name for proposal in proposals) or "nothing waits"
 
 
-def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
+def plan_accept(root: Path, proposal: HeldProposal) -> merge.MergePlan:
     """Plan to write a proposal on the files as they are now.
 
     Raises:
@@ -169,7 +162,7 @@ def plan_accept(root: Path, proposal: HeldProposal) -> ReviewDecision:
         (*planned, *([decided] if decided else [])),
         (*trailers, (ACCEPTS, commit.id)),
     )
-    return ReviewDecision(change_set, tuple(stays))
+    return merge.MergePlan(change_set, tuple(stays))
 
 
 def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]:
@@ -235,8 +228,8 @@ def _with_locked(current: bytes | None, merged: bytes | None) -> tuple[str, byte
     return "what is locked in it stays as it is", companions.encoded(text)
 
 
-def plan_reject(root: Path, proposal: HeldProposal) -> ReviewDecision:
+def plan_reject(root: Path, proposal: HeldProposal) -> merge.MergePlan:
     """Plan to drop a proposal; how far its cycle has come stays, so that it does not come again."""
     decided = review_queue.plan_decided(root, proposal.name, f"{proposal.name} is rejected")
     title = f"review: {proposal.name} is rejected"
-    return ReviewDecision(ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),)))
+    return merge.MergePlan(ChangeSet(title, (decided,) if decided else (), ((CYCLE, "review"),)))

@@ -12,8 +12,6 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from bumble.entity import companions
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.commits import Waiting
@@ -33,15 +31,7 @@ NEVER_LAST = ("", "chat", "handover", "new", "person forget", UNDO)  # what `--l
 SETTLED = Waiting()
 
 
-class UndoPlan(Struct, frozen=True):
-    """What takes a commit back."""
-
-    commit: log.Commit
-    change_set: ChangeSet
-    stays: tuple[str, ...]  # paths the commit touched that are left alone, each with why
-
-
-def plan(root: Path, commit: log.Commit, *, force: bool = False) -> UndoPlan:
+def plan(root: Path, commit: log.Commit, *, force: bool = False) -> merge.MergePlan:
     """Plan to take back what a commit did.
 
     Args:
@@ -59,6 +49,8 @@ def plan(root: Path, commit: log.Commit, *, force: bool = False) -> UndoPlan:
     stays: list[str] = []
     blocked: list[str] = []
     for version in log.versions(root, commit):
+        if version.path == ENTITY_FILE and version.before is None:
+            raise RefusedError(f"{commit.short} made this entity; it can't be undone.")
         if not force and _is_said(commit, version.path) and _adds_messages(version):
             raise RefusedError(
                 f"{commit.short} holds what was said ({version.path}), and conversations are not "
@@ -84,8 +76,8 @@ def plan(root: Path, commit: log.Commit, *, force: bool = False) -> UndoPlan:
             f"Nothing was written. `bumble log {blocked[0]}` shows by what; undo that first."
         )
     trailers = ((CYCLE, UNDO), (log.UNDOES, commit.id))
-    return UndoPlan(
-        commit, ChangeSet(f"{UNDO}: {commit.title}", tuple(planned), trailers), tuple(stays)
+    return merge.MergePlan(
+        ChangeSet(f"{UNDO}: {commit.title}", tuple(planned), trailers), tuple(stays)
     )
 
 
@@ -100,8 +92,6 @@ def _check_kind(commit: log.Commit) -> None:
             f"{commit.short} ({commit.title}) was not made by bumble\n"
             f"Nothing was written. `git revert {commit.short}` takes back a commit of your own."
         )
-    if any(touched.path == ENTITY_FILE and touched.action == "A" for touched in commit.touched):
-        raise RefusedError(f"{commit.short} made this entity; it can't be undone.")
 
 
 def _is_said(commit: log.Commit, path: str) -> bool:
@@ -166,7 +156,7 @@ def choose(
         every = log.read(root, cycle=cycle)
         for commit in every:
             fits = commit.cycle not in NEVER_LAST if last else bool(commit.cycle)
-            moves = any(not _left_alone(commit, touched.path) for touched in commit.touched)
+            moves = any(not _left_alone(commit, path) for path in commit.touched)
             if fits and moves and commit.id not in undone:
                 return commit
         raise UserError(f"There is no {cycle or 'change'} to undo.")
@@ -183,7 +173,7 @@ def choose(
         told = (f"  {each.short}  {each.at:%Y-%m-%d %H:%M}  {each.cycle}" for each in touching[:8])
         lines = "\n".join(told)
         raise UserError(f"{len(touching)} changes touched {name}; name one of them:\n{lines}")
-    paths = {touched.path for touched in touching[0].touched}
+    paths = set(touching[0].touched)
     _check_settled(waiting, [note for note in waiting.notes if not paths.isdisjoint(note.after)])
     return touching[0]
 

@@ -77,9 +77,7 @@ def propose(root: Path, change_set: ChangeSet) -> str:
     return name
 
 
-def decide(
-    root: Path, name: str, plan: Callable[..., proposed.ReviewDecision]
-) -> proposed.ReviewDecision:
+def decide(root: Path, name: str, plan: Callable[..., merge.MergePlan]) -> merge.MergePlan:
     (proposal,) = proposed.choose(proposed.waiting(root), [name], every=False)
     decision = plan(root, proposal)
     commits.apply(root, decision.change_set, policy())
