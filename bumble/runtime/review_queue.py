@@ -19,7 +19,7 @@ far the cycle has come stays in the folder, so that nothing is asked for twice:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -172,11 +172,6 @@ def mark(*parts: str) -> str:
     """Return the mark of something that a proposal may be about; it names nobody."""
     text = "\n".join(parts).encode("utf-8", "replace")
     return hashlib.sha256(text).hexdigest()[:MARK_CHARS]
-
-
-def marks(part: str, things: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the marks of several things that one part of the work is about."""
-    return tuple(mark(part, *thing) for thing in things)
 
 
 def _mapping(file: base.MappingFile, key: str) -> Mapping[str, Any]:
