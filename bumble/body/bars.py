@@ -20,6 +20,7 @@ Source:
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated
@@ -33,7 +34,7 @@ from bumble.text import moments
 
 FULL = 100.0  # the top of every bar
 Level = Annotated[float, Meta(ge=0, le=FULL)]
-CROSSING_HOURS = 1 / 3600  # how exactly the moment is found at which a coupling begins or ends
+CROSSING = timedelta(seconds=1)  # how exactly the moment is found at which couplings change
 LONGEST = timedelta(days=120)  # a longer absence is lived as this: by then nothing changes any more
 DRIFT_PER_HOUR = 0.005  # share of the gap by which a resting point follows its bar
 BAND = 20  # points it may stray from where it began
@@ -140,11 +141,6 @@ def nudge(bars: Bars, deltas: Mapping[str, float]) -> Bars:
     return replace(bars, levels=levels)
 
 
-def apply_event(bars: Bars, event: str) -> Bars:
-    """Let something that happened move the bars; an event without points moves none."""
-    return nudge(bars, EVENTS.get(event, {}))
-
-
 def ready_impulses(bars: Bars) -> tuple[str, ...]:
     """Name the impulses whose bar is full enough and whose cooldown has passed by `bars.at`."""
     return tuple(
@@ -184,20 +180,17 @@ def _leap(
 ) -> tuple[Mapping[str, Bar], datetime]:
     """Go to `stop`, or to where a coupling begins or ends to act if that comes first."""
     acting = _acting(levels)
-    hours = (stop - moment).total_seconds() / 3600
-    levels_then = _relax(levels, hours, rhythm, acting, temperament)
+
+    def after(time: timedelta) -> Mapping[str, Bar]:
+        return _relax(levels, time / timedelta(hours=1), rhythm, acting, temperament)
+
+    levels_then = after(stop - moment)
     if _acting(levels_then) == acting:
         return levels_then, stop
-    early, late = 0.0, hours
-    while late - early > CROSSING_HOURS:
-        middle = (early + late) / 2
-        levels_then = _relax(levels, middle, rhythm, acting, temperament)
-        if _acting(levels_then) == acting:
-            early = middle
-        else:
-            late = middle
-    crossing = stop if late == hours else moment + timedelta(hours=late)
-    return _relax(levels, late, rhythm, acting, temperament), crossing
+    steps = range(1, math.ceil((stop - moment) / CROSSING))
+    first = bisect_left(steps, True, key=lambda n: _acting(after(n * CROSSING)) != acting) + 1
+    crossing = min(stop, moment + first * CROSSING)
+    return after(crossing - moment), crossing
 
 
 def _acting(levels: Mapping[str, Bar]) -> tuple[Coupling, ...]:

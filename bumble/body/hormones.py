@@ -92,11 +92,6 @@ def nudge(hormones: Hormones, deltas: Mapping[str, float]) -> Hormones:
     return replace(hormones, levels=levels)
 
 
-def apply_event(hormones: Hormones, event: str) -> Hormones:
-    """Let something that happened move the hormones; an event without a row moves none."""
-    return nudge(hormones, EVENTS.get(event, {}))
-
-
 def apply_bar_deltas(hormones: Hormones, bar_deltas: Mapping[str, float]) -> Hormones:
     """Let an appraisal's points on the bars move the hormones with them."""
     total = dict.fromkeys(HORMONE_NAMES, 0.0)

@@ -22,7 +22,6 @@ from bumble.body.noise import Fragment
 from bumble.text import schema
 
 DECIMALS = 4  # of a stored value; finer than anything shown
-IMPULSE_EVENT = "impulse"  # what an impulse that fires does to the hormones
 
 
 # In the file the time of bars and of hormones stands beside their levels.
@@ -106,15 +105,15 @@ def apply_event(soma: Soma, event: str) -> Soma:
     """Let something that happened move bars and hormones; advance the body to its time first."""
     return replace(
         soma,
-        bars=bars.apply_event(soma.bars, event),
-        hormones=hormones.apply_event(soma.hormones, event),
+        bars=bars.nudge(soma.bars, bars.EVENTS.get(event, {})),
+        hormones=hormones.nudge(soma.hormones, hormones.EVENTS.get(event, {})),
     )
 
 
 def fire(soma: Soma, impulse: str) -> Soma:
     """Act on an impulse that is ready: pay for it, start its cooldown, feel it."""
     fired = replace(soma, bars=bars.fire(soma.bars, impulse))
-    return replace(fired, hormones=hormones.apply_event(soma.hormones, IMPULSE_EVENT))
+    return replace(fired, hormones=hormones.nudge(soma.hormones, hormones.EVENTS["impulse"]))
 
 
 def hear(soma: Soma, fragments: tuple[Fragment, ...]) -> Soma:

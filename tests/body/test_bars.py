@@ -127,7 +127,7 @@ def test_what_raises_a_bar_counts_less_the_fuller_it_is(
     ],
 )
 def test_events_move_the_bars_of_their_row(event: str, expected: dict[str, float]) -> None:
-    moved = bars.apply_event(bars_at(), event)
+    moved = bars.nudge(bars_at(), bars.EVENTS.get(event, {}))
     values = {name: bar.value for name, bar in bars_at().levels.items()}
     assert {name: bar.value for name, bar in moved.levels.items()} == pytest.approx(
         values | expected

@@ -50,7 +50,7 @@ def test_levels_stay_between_none_and_full(
     ],
 )
 def test_events_move_the_hormones_of_their_row(event: str, name: str, expected: float) -> None:
-    assert hormones.apply_event(RESTED, event).levels[name] == pytest.approx(expected)
+    assert hormones.nudge(RESTED, hormones.EVENTS[event]).levels[name] == pytest.approx(expected)
 
 
 def test_a_tense_appraisal_raises_cortisol_and_a_comforting_one_lowers_it() -> None:
