@@ -61,7 +61,7 @@ def sha256(data: bytes) -> str:
 # The real folder of each enclosed one, by its name and by how it really lies. A path says by itself
 # below which folder it lies, so that no caller can forget to say it.
 _enclosures: dict[str, str] = {}
-_ADVICE = "`bumble doctor` says what to do"
+_ADVICE = "; `bumble doctor` says what to do"
 
 
 def enclose(root: Path) -> None:
@@ -117,18 +117,33 @@ def settled(path: Path) -> Path:
 def _settled(path: Path, top: str) -> tuple[str, str]:
     """Return the home that a path lies in, and its way from there."""
     home = _enclosures[top]
-    way = os.fspath(path)[len(top) :].lstrip("/")
-    if _is_straight(home, way):
-        _refuse_private(way, str(path), named=way)
-        return home, way or os.curdir
-    real = os.path.realpath(path)
-    if os.path.islink(real):  # noqa: PTH114
-        raise UnsafePathError(str(path), f"it is a link that leads round to itself; {_ADVICE}")
-    if real != home and not real.startswith(home.rstrip(os.sep) + os.sep):
-        raise UnsafePathError(str(path), f"it leads out of the entity folder; {_ADVICE}")
-    rest = os.path.relpath(real, home)
-    _refuse_private(rest, str(path), named=os.path.relpath(path, top))
-    return home, rest
+    way = os.fspath(path)[len(top) :].lstrip(f"/{os.sep}")
+    return home, _led(home, way, str(path), named=os.path.normpath(way), advice=_ADVICE)
+
+
+def _led(home: str, way: str, path: str, *, named: str = "", advice: str = "") -> str:
+    """Return the way from a home to what lies at another, links followed.
+
+    Args:
+        home: A real folder.
+        way: From there.
+        path: The same, as it is told.
+        named: The name by which what is bumble's own may be asked for; empty: by none.
+        advice: What to do about it.
+
+    Raises:
+        UnsafePathError: If it leads out of the home, or to what is nobody's to read.
+    """
+    rest = way
+    if not _is_straight(home, way):
+        real = os.path.realpath(os.path.join(home, way))  # noqa: PTH118
+        if os.path.islink(real):  # noqa: PTH114
+            raise UnsafePathError(path, f"it is a link that leads round to itself{advice}")
+        if real != home and not real.startswith(home.rstrip(os.sep) + os.sep):
+            raise UnsafePathError(path, f"it leads out of the entity folder{advice}")
+        rest = os.path.relpath(real, home)
+    _refuse_private(rest, path, named=named)
+    return rest or os.curdir
 
 
 def _is_straight(home: str, way: str) -> bool:
@@ -602,16 +617,7 @@ def inside(root: Path, relative: str) -> Path:
     if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
         raise UnsafePathError(relative)
     home = _enclosures.get(os.fspath(root)) or os.path.realpath(root)
-    if _is_straight(home, relative):
-        _refuse_private(relative, relative)
-        return Path(home, relative)
-    path = Path(os.path.realpath(root / relative))
-    if path.is_symlink():
-        raise UnsafePathError(relative, "it is a link that leads round to itself")
-    if not path.is_relative_to(home):
-        raise UnsafePathError(relative)
-    _refuse_private(os.path.relpath(path, home), relative)
-    return path
+    return Path(home, _led(home, relative, relative))
 
 
 def expanded(path: Path) -> Path:
