@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from itertools import takewhile
 from pathlib import Path
 
 from msgspec import Struct
@@ -324,10 +325,8 @@ class Git(Struct, frozen=True, dict=True):
         needs = self.filtered(paths)
         if not needs:
             return None
-        listed = self._listed()
-        usable = frozenset() if listed is None else listed.owners
-        if listed is not None and self.trusted:
-            usable |= listed.aside
+        listed = self._listed() or Programs()
+        usable = listed.owners | listed.aside if self.trusted else listed.owners
         return next(((path, name) for path, name in needs if name not in usable), None)
 
     def filtered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
@@ -383,25 +382,20 @@ def _is_safe(top: Path) -> bool:
     """Whether the user has told git that a repository of somebody else's may be used."""
     asked = ("config", "--type=path", "-z", "--get-all", "safe.directory")
     result = _start(top, asked, alone=True)  # what the repository says of itself does not count
-    safe = False
-    for value in result.text.split("\0")[:-1]:
-        if not value:  # it takes back all before
-            safe = False
-        elif value == "*" or (value.endswith("/*") and top.is_relative_to(value[:-2])):
-            safe = True
-        else:
-            safe = safe or os.path.realpath(value) == str(top)
-    return safe
+    # an empty value takes back all before
+    return any(
+        value == "*"
+        or (value.endswith("/*") and top.is_relative_to(value[:-2]))
+        or os.path.realpath(value) == str(top)
+        for value in takewhile(bool, reversed(result.text.split("\0")[:-1]))
+    )
 
 
 def _shut(arguments: Sequence[str]) -> tuple[str, ...]:
     """Give a command the options that keep it from running programs."""
-    words = list(arguments)
-    command = next((word for word in words if not word.startswith("-")), "")
-    if command in SHUT:
-        at = words.index(command) + 1
-        words[at:at] = SHUT[command]
-    return tuple(words)
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    at = arguments.index(command) + 1 if command else 0
+    return (*arguments[:at], *SHUT.get(command, ()), *arguments[at:])
 
 
 def _settings(values: Mapping[str, str]) -> tuple[str, ...]:
