@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from bumble import patterns
 from bumble.entity.folder import Entity
@@ -104,17 +104,11 @@ LINES = tuple(kind.name for kind in kinds.KINDS if kind.is_lines)
 _DAY = patterns.compile(r"\d{4}-\d\d-\d\d")
 
 
-class LibraryRecord(Struct, frozen=True):
-    """One record of any kind, in the fields that all kinds share."""
+class LibraryRecord(RecordView, frozen=True, kw_only=True):
+    """One record of any kind, with where it stands."""
 
     kind: str  # one of KINDS, `note` (a person's, pending) or `summary` (of a conversation)
-    id: str  # a title, for knowledge; a time, for the journal
-    text: str = ""
-    at: datetime | None = None  # when it was written, said or lived
     path: str = ""  # relative to the entity's folder
-    line: int | None = None
-    origin: base.Provenance = base.BY_HAND
-    sources: tuple[str, ...] = ()  # ids of all it rests on
     speaker: str = ""  # of a message, as shown
     session: str = ""  # the conversation a message belongs to
     imported: Mapping[str, Any] | None = None  # where that comes from, if it was had elsewhere
@@ -319,44 +313,39 @@ class Library:
         return None
 
     def _of_view(self, kind: str, view: RecordView, path: Path) -> LibraryRecord:
-        return LibraryRecord(
-            kind=kind,
-            id=view.id,
-            text=view.text,
-            at=view.at,
-            path=self.entity.relative(path),
-            line=view.line or view.line_of(view.sources_key),
-            origin=view.origin,
-            sources=view.sources,
-            notes=tuple(self._of_view("note", note, path) for note in view.notes),
-        )
+        notes = tuple(self._of_view("note", note, path) for note in view.notes)
+        line = view.line or view.line_of(view.sources_key)
+        shared = {**asdict(view), "notes": notes, "line": line}
+        return LibraryRecord(**shared, kind=kind, path=self.entity.relative(path))
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:
         found_message = self.messages.find(message_id)
         if found_message is None:
             return None
-        record, people = found_message.record, found_message.session.people
-        item = LibraryRecord(
-            kind="message",
-            id=record.id,
-            at=record.at,
-            path=self.entity.relative(self.messages.paths[found_message.session.id]),
-            line=found_message.line,
-            session=found_message.session.id,
-            imported=found_message.session.imported,
-        )
+        record, session = found_message.record, found_message.session
         if isinstance(record, Compaction):
-            ids = [message.id for message in found_message.session.messages]
-            covered: tuple[str, ...] = ()
-            if record.first in ids and record.last in ids:
-                covered = tuple(ids[ids.index(record.first) : ids.index(record.last) + 1])
-            origin = base.Provenance(by="compact", sources=covered, audience=people)
-            return replace(
-                item, kind="summary", text=record.summary, origin=origin, sources=covered
-            )
-        model = str(record.extra.get("model", ""))
-        origin = base.Provenance(model=model, trust=record.trust, audience=people)
-        return replace(item, text=record.text, origin=origin, speaker=record.called(self.name))
+            kind, text, speaker = "summary", record.summary, ""
+            ids = [message.id for message in session.messages]
+            is_here = record.first in ids and record.last in ids
+            sources = ids[ids.index(record.first) : ids.index(record.last) + 1] if is_here else []
+            origin = base.Provenance(by="compact", sources=tuple(sources), audience=session.people)
+        else:
+            kind, text, speaker = "message", record.text, record.called(self.name)
+            model = str(record.extra.get("model", ""))
+            origin = base.Provenance(model=model, trust=record.trust, audience=session.people)
+        return LibraryRecord(
+            kind=kind,
+            id=record.id,
+            text=text,
+            at=record.at,
+            path=self.entity.relative(self.messages.paths[session.id]),
+            line=found_message.line,
+            origin=origin,
+            sources=origin.sources,
+            speaker=speaker,
+            session=session.id,
+            imported=session.imported,
+        )
 
 
 def _kind_of(record_id: str) -> str:

@@ -239,7 +239,7 @@ def _build_sources(
     nodes = []
     for record_id, item in sources:
         if item is None:
-            nodes.append(SourceNode(LibraryRecord("", record_id), resolved=False))
+            nodes.append(SourceNode(LibraryRecord(record_id, "", kind=""), resolved=False))
         elif item.session not in talks:
             inside = [message for _, message in sources if message and message.session == item.id]
             message_nodes = tuple(_build_node(library, message, visited) for message in inside)
