@@ -17,6 +17,7 @@ from bumble.body import hormones, noise
 from bumble.body.affects import Mood, mood
 from bumble.body.config import BAR_NAMES, EMOTIONS
 from bumble.body.soma import Soma
+from bumble.text import tokens
 
 Tier = Literal["quiet", "normal", "high"]
 
@@ -75,14 +76,9 @@ def tier(loud: float) -> Tier:
 def shown_tier(soma: Soma) -> Tier:
     """Name how much of a body enters a prompt: calm bars hide no dominant hormone or feeling."""
     level = tier(loudness(soma))
-    return "normal" if level == "quiet" and _stirs(soma) else level
-
-
-def _stirs(soma: Soma) -> bool:
-    """Whether a hormone sets the tone, or a feeling is strong."""
-    return hormones.DOMINANT in hormones.labels(soma.hormones).values() or any(
-        affect.intensity >= STRONG_FEELING for affect in soma.affects
-    )
+    is_strong = any(affect.intensity >= STRONG_FEELING for affect in soma.affects)
+    stirs = is_strong or hormones.DOMINANT in hormones.labels(soma.hormones).values()
+    return "normal" if level == "quiet" and stirs else level
 
 
 def body_block(
@@ -121,7 +117,7 @@ def body_block(
         if is_high and soma.felt and soma.affects:  # where all feelings have faded it is history
             lines.append(f"It felt like this: {soma.felt.text}")
         lines += _noise_lines(soma, len(soma.noise) if is_high else 2)
-    return _fit(lines, max_chars)
+    return "\n".join(tokens.packed(lines, lambda line: len(line) + 1, max_chars + 1)[0])
 
 
 def episode_tag(soma: Soma) -> str:
@@ -195,12 +191,3 @@ def _noise_lines(soma: Soma, most: int) -> list[str]:
         return []
     first, *rest = (noise.line(fragment) for fragment in chosen)
     return [f"## Noise\n{first}", *rest]
-
-
-def _fit(lines: list[str], max_chars: int) -> str:
-    block = lines[0]
-    for line in lines[1:]:
-        if len(block) + 1 + len(line) > max_chars:
-            break
-        block = f"{block}\n{line}"
-    return block

@@ -9,7 +9,7 @@ all, is left out as a whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePosixPath
 
@@ -26,6 +26,7 @@ from bumble.files import disk, git
 from bumble.history import log
 from bumble.records import base, fields, jsonl, kinds, session_files
 from bumble.records.kind import Kind, RecordView
+from bumble.text import tokens
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
 BATCH_BYTES = 32_000_000  # that are asked of git at once
@@ -117,7 +118,7 @@ def write(root: Path, tree: str, folder: Path) -> None:
         raise PastMissingError(root, f"there was no {ENTITY_FILE} in it yet")
     if sum(entry.size for entry in entries) > MOST_BYTES:
         raise PastMissingError(root, f"its files had more than {MOST_BYTES / 1e9:.0f} GB then")
-    for batch in _batches(entries):
+    for batch in tokens.packed(entries, lambda entry: entry.size, BATCH_BYTES):
         contents = git.blobs(root, [entry.blob for entry in batch])
         for entry, data in zip(batch, contents, strict=True):
             if data is None:
@@ -161,20 +162,6 @@ def _entries(root: Path, tree: str) -> Iterator[_Entry]:
             if not fields[3].isdigit():
                 raise HistoryUnreadableError(root, f"{name} of then is missing")
             yield _Entry(path, fields[2], int(fields[3]))
-
-
-def _batches(entries: Iterable[_Entry]) -> Iterator[list[_Entry]]:
-    """Yield files that git is asked for at once: of `BATCH_BYTES` at most, if not one alone."""
-    batch: list[_Entry] = []
-    size = 0
-    for entry in entries:
-        if batch and size + entry.size > BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-        batch.append(entry)
-        size += entry.size
-    if batch:
-        yield batch
 
 
 MOST_PLAIN_BYTES = 4_000_000  # of a file that no kind of record reads
