@@ -84,15 +84,10 @@ def faded(affects: Iterable[Affect], now: datetime) -> tuple[Affect, ...]:
     """
     left = []
     for affect in affects:
-        minutes = seconds_between(affect.at, now) / 60
-        if minutes > 0:
-            intensity = affect.intensity * math.exp2(-(minutes / HALF_LIFE_MINUTES))
-            affect = Affect(affect.name, intensity, now)
-        affect = Affect(affect.name, affect.intensity, min(affect.at, now))
-        if affect.intensity >= FORGET_BELOW:
-            left.append(affect)
-    left.sort(key=lambda affect: (-affect.intensity, affect.name))
-    return tuple(left[:MOST])
+        minutes = max(0.0, seconds_between(affect.at, now) / 60)
+        intensity = affect.intensity * math.exp2(-(minutes / HALF_LIFE_MINUTES))
+        left += [Affect(affect.name, intensity, now)] if intensity >= FORGET_BELOW else []
+    return tuple(sorted(left, key=lambda affect: (-affect.intensity, affect.name))[:MOST])
 
 
 def feel(

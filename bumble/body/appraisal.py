@@ -29,21 +29,13 @@ PLACE = "appraisal"  # of an answer that can't be used, in its error
 TRIGGER_MAX_CHARS = 120  # of what an imprint says gave rise to it
 
 
-class _Said(Struct, frozen=True):
-    """What the answer says is left behind."""
-
-    emotion: str
-    intensity: float
-    trigger: str = ""
-
-
 class _Answer(Struct, frozen=True):
     """What a model says."""
 
     bars: Mapping[str, float]
     affects: tuple[str, ...] | None = None
     felt: str = ""
-    imprint: _Said | None = None
+    imprint: Imprint | None = None
 
 
 class Appraisal(Struct, frozen=True):
@@ -129,7 +121,7 @@ def apply(
     )
 
 
-def _imprint(said: _Said | None) -> Imprint | None:
+def _imprint(said: Imprint | None) -> Imprint | None:
     emotion = said.emotion.strip().casefold() if said else NEUTRAL
     if emotion not in EMOTIONS:
         raise ValueError(f"`imprint.emotion` is not one of {', '.join(EMOTIONS)}: {emotion!r}")

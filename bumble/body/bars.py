@@ -63,6 +63,7 @@ class Impulse(Struct, frozen=True):
     threshold: float
     cooldown_seconds: float
     cost: float  # points
+    longs_for: tuple[str, ...]  # the events of which one lets it out
 
 
 COUPLINGS = (
@@ -71,8 +72,8 @@ COUPLINGS = (
     Coupling("curiosity", 82, "curiosity", 1.25),
 )
 IMPULSES = {
-    "reach_out": Impulse("social", 80, 1800, 25),
-    "explore_something": Impulse("curiosity", 88, 1200, 22),
+    "reach_out": Impulse("social", 80, 1800, 25, ("message_out",)),
+    "explore_something": Impulse("curiosity", 88, 1200, 22, ("tool", "tool_failed")),
 }
 CONFLICT_FROM = 70  # bars that pull apart when all of them are as high
 CONFLICTS = {"settle_or_search": ("curiosity", "comfort")}

@@ -72,11 +72,11 @@ def advance(hormones: Hormones, now: datetime) -> Hormones:
     minutes = seconds_between(hormones.at, now) / 60
     if minutes <= 0:
         return Hormones(min(hormones.at, now), hormones.levels)
-    levels = {}
-    for name, level in hormones.levels.items():
-        left = math.exp2(-(minutes / HALF_LIFE_MINUTES[name]))
-        levels[name] = REST[name] + (level - REST[name]) * left
-    return Hormones(now, levels)
+    left = {name: math.exp2(-(minutes / half)) for name, half in HALF_LIFE_MINUTES.items()}
+    return Hormones(
+        now,
+        {name: rest + (hormones.levels[name] - rest) * left[name] for name, rest in REST.items()},
+    )
 
 
 def nudge(hormones: Hormones, deltas: Mapping[str, float]) -> Hormones:
@@ -121,13 +121,10 @@ def labels(hormones: Hormones) -> dict[str, str]:
 def tone(hormones: Hormones) -> str:
     """Say how to speak in this state: the dominant tone first, then the active undertones."""
     label_of, above = labels(hormones), excess(hormones)
-    parts = []
-    for name in sorted(HORMONE_NAMES, key=lambda name: -above[name]):
-        if label_of[name] == DOMINANT:
-            parts.append(TONES[name])
-        elif label_of[name] == ACTIVE:
-            parts.append(UNDERTONES[name])
-    return "; ".join(parts) if parts else STEADY
+    tones = {DOMINANT: TONES, ACTIVE: UNDERTONES, BASELINE: {}}
+    strongest = sorted(HORMONE_NAMES, key=lambda name: -above[name])
+    parts = (tones[label_of[name]].get(name) for name in strongest)
+    return "; ".join(filter(None, parts)) or STEADY
 
 
 def shown_name(name: str, *, named: bool) -> str:

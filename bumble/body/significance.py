@@ -33,10 +33,9 @@ class Significance(Struct, frozen=True):
         return min(1.0, sum(self.shares.values()))
 
     def sentence(self, threshold: float) -> str:
-        """Say for the ledger whether this is enough for an episode, and why."""
+        """Say for the ledger why this is not enough for an episode."""
         shares = ", ".join(f"{name} {share:.2f}" for name, share in self.shares.items())
-        relation = "below" if self.total < threshold else "at or above"
-        return f"significance {self.total:.2f} is {relation} {threshold:.2f} ({shares})"
+        return f"significance {self.total:.2f} is below {threshold:.2f} ({shares})"
 
 
 def is_meaningful(content: str, *, used_tool: bool) -> bool:

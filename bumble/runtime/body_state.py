@@ -27,8 +27,6 @@ from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
-REACH_OUT, EXPLORE = "reach_out", "explore_something"
-TOOL_EVENTS = ("tool", "tool_failed")
 HEARD, SPOKE = "message_in", "message_out"
 
 
@@ -115,18 +113,11 @@ def events(runtime: Runtime, names: Sequence[str]) -> Callable[[body.Soma], body
         for name in names:
             soma = body.apply_event(soma, name)
         for impulse in bars.ready_impulses(soma.bars):
-            if _lets_out(impulse, names):
+            if not set(names).isdisjoint(bars.IMPULSES[impulse].longs_for):
                 soma = body.fire(soma, impulse)
         return soma
 
     return move
-
-
-def _lets_out(impulse: str, names: Sequence[str]) -> bool:
-    """Whether what was done is what the impulse longs for: speaking, or looking into something."""
-    if impulse == REACH_OUT:
-        return SPOKE in names
-    return impulse == EXPLORE and any(name in TOOL_EVENTS for name in names)
 
 
 def check_tick(runtime: Runtime) -> Due[datetime]:

@@ -61,4 +61,3 @@ def test_the_reason_names_the_threshold_and_every_share() -> None:
         "significance 0.27 is below 0.30 (base 0.10, meaningful 0.00, familiarity 0.05, "
         "appraisal 0.00, novelty 0.12)"
     )
-    assert "at or above" in found.sentence(0.25)
