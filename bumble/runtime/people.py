@@ -6,6 +6,7 @@ model of `bumble.body.familiarity` moves them.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -26,7 +27,8 @@ from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
 
 UNNAMED = "you"  # an owner of whom the folder has no name
-FORMING, DEVELOPING, ESTABLISHED = 10, 50, 150  # talks at which a stage ends; then: deep
+STAGES = ("forming", "developing", "established", "deep")
+STAGE_ENDS = (10, 50, 150)  # talks
 STEADY = 0.01  # a change of health smaller than this is none
 OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
 
@@ -302,11 +304,7 @@ def standing(person: relationships.Relationship, at: datetime) -> RelationshipSt
 
 def stage(interaction_count: int) -> str:
     """Name how far a relationship has come, by the number of talks."""
-    if interaction_count < FORMING:
-        return "forming"
-    if interaction_count < DEVELOPING:
-        return "developing"
-    return "established" if interaction_count < ESTABLISHED else "deep"
+    return STAGES[bisect(STAGE_ENDS, interaction_count)]
 
 
 def health(scores: relationships.Scores) -> float:

@@ -60,10 +60,6 @@ ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth
 TEMPERATURE = 0.7  # for models of which the catalog knows nothing
 
 
-def _unheard(text: str) -> None:
-    """Drop a message that nobody listens to."""
-
-
 class Runtime(Struct, frozen=True):
     """The runtime of one entity: its folder, settings, model, memory, clock and chance."""
 
@@ -81,7 +77,7 @@ class Runtime(Struct, frozen=True):
     trusted: bool = False  # whether what came with the folder may run programs
     local: bool = False  # whether the model runs in this process, where reading takes its time
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
-    tell: Callable[[str], None] = _unheard  # hears what a person should know
+    tell: Callable[[str], None] = lambda _: None  # hears what a person should know
     show: Callable[[str], None] | None = None  # prints a line for the owner; None: nobody sees it
     outside: OutsideTools | None = None  # tools of other programs that the owner lists
     # distills what a compaction takes out of view, of it at most so many windows; a job, above here
