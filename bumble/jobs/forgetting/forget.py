@@ -124,12 +124,8 @@ def forget_earlier_versions(draft: ForgettingDraft) -> None:
         if draft.tells_of(text) or any(one in text for one in draft.gone):
             draft.remove(path, "sources of what is gone")
     history = draft.entity.root / HISTORY
-    if not (draft.planned or history.is_dir()):
-        return
     changed = {*draft.planned, relationships.PERSON.path(draft.person)}
-    for path in sorted(history.rglob("*")) if history.is_dir() else []:
-        if not path.is_file():
-            continue
+    for path in filter(Path.is_file, sorted(history.rglob("*"))):
         place = path.relative_to(history)
         original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
         cut_off = place.name.partition(".")[2]  # what a kill kept from being written

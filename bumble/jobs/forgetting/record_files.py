@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -297,31 +297,28 @@ def forget_body(draft: ForgettingDraft) -> None:
     remove: list[list[str]] = []
     thoughts = file.get("noise", "fragments", default=[])
     if isinstance(thoughts, list):
-        left = [entry for entry in map(_thought_without(draft), thoughts) if entry is not None]
+        found = (_thought_without(draft, entry) for entry in thoughts)
+        left = [entry for entry in found if entry is not None]
         if left != thoughts:
             values["noise"] = {"fragments": left}
     felt = file.get("felt")
-    if isinstance(felt, Mapping) and _thought_without(draft)(felt) != felt:
+    if isinstance(felt, Mapping) and _thought_without(draft, felt) != felt:
         remove.append(["felt"])
     if values or remove:
         change = soma.plan_write(file, values, "forget a thought", remove=remove)
         draft.add(change, "places in the body")
 
 
-def _thought_without(draft: ForgettingDraft) -> Callable[[Any], Any]:
-    """Return what makes a thought or a feeling be without them: None if nothing is left."""
-
-    def stripped(entry: Any) -> Any:
-        if not isinstance(entry, Mapping) or not draft.is_past(fields.moment(entry.get("at"))):
-            return entry
-        audience = base.texts(entry, "audience")
-        if set(audience) == {draft.person}:
-            return None
-        new = draft.scrub_values(dict(entry), near=draft.person in audience)
-        if any(not new[key] and entry[key] for key in entry):
-            return None
-        if draft.person in audience:
-            new["audience"] = [name for name in audience if name != draft.person]
-        return new
-
-    return stripped
+def _thought_without(draft: ForgettingDraft, entry: Any) -> Any:
+    """Return a thought or a feeling without them: None if nothing is left."""
+    if not isinstance(entry, Mapping) or not draft.is_past(fields.moment(entry.get("at"))):
+        return entry
+    audience = base.texts(entry, "audience")
+    if set(audience) == {draft.person}:
+        return None
+    new = draft.scrub_values(dict(entry), near=draft.person in audience)
+    if any(not new[key] and entry[key] for key in entry):
+        return None
+    if draft.person in audience:
+        new["audience"] = [name for name in audience if name != draft.person]
+    return new
