@@ -243,11 +243,6 @@ def joined(parts: Sequence[Sentence]) -> str:
     return words.paragraph(sentence.text for sentence in parts)
 
 
-def joined_lines(lines: Sequence[Sequence[Sentence]], between: str) -> str:
-    """Join lines, or paragraphs, of sentences to a text."""
-    return between.join(map(joined, lines))
-
-
 PURPOSE, MEND = "stretch", "mend"
 STORY_TOKENS = 2400  # of what an answer says besides portraits, facts and beliefs
 MEND_TOKENS = 1500

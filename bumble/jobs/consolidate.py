@@ -29,7 +29,7 @@ from bumble.jobs.episode import significance_now
 from bumble.recall.belief_strength import archive_check
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, state, working
 from bumble.runtime import review_queue, spoken
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
@@ -40,15 +40,12 @@ MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
 MOST_REVIEWS = 2  # in one run: each is a long call of a model
 
 
-class ConsolidationPart(Struct, frozen=True):
+class ConsolidationPart(Pass, frozen=True, kw_only=True):
     """One kind of work in a consolidation.
 
     A job may have `marks` of what it is about: it is proposed for review, or asked in vain, once.
     """
 
-    name: str
-    check: Callable[[Runtime], Due[Any]]
-    run: Callable[[Runtime, Any], JobResult]
     most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
     alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
 
@@ -86,7 +83,7 @@ def parts() -> tuple[ConsolidationPart, ...]:
         ConsolidationPart("fading", partial(_tidying, "fading", _fading), let_fade),
         ConsolidationPart("beliefs", partial(_tidying, "belief", _put_away), archive),
         ConsolidationPart("notes", partial(_tidying, "notes", _notes), move_notes),
-        ConsolidationPart("portraits", portrait.check, portrait.run, MOST_REVIEWS),
+        ConsolidationPart("portraits", portrait.check, portrait.run, most=MOST_REVIEWS),
         ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
         ConsolidationPart("musings", musings_due, musings.run, most=1, alone=False),
     )

@@ -21,7 +21,7 @@ from bumble.records import base, episodes, proposals, relationships, state
 from bumble.runtime import people, rules
 from bumble.runtime.job import Condition, Due, JobResult, array, ask, choice, closed, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import words
+from bumble.text import stop_words, words
 
 EVERY = 100  # interactions
 KEY = "evolve"  # in state.yaml
@@ -219,22 +219,23 @@ def _new(runtime: Runtime, items: Items) -> Items:
     """Leave out what names a person, holds a secret, or is there already; hold the bounds."""
     persona = runtime.identity.identity
     there = {words.one_line(text).casefold() for text in (*persona.behaviours, *persona.curiosity)}
-    folded_names = [
+    folded_names = (
         words.folded(name)
         for person in relationships.PERSON.readable(runtime.entity.relationships)
         for name in (person.id, *person.names, *" ".join(person.names).split())
         if len(name) > 1 or not name.isascii()  # 遥
-    ]
+    )
+    named_parts = [(name, set(stop_words.WORD_PART.findall(name))) for name in folded_names]
 
     def is_open(item: proposals.Item) -> bool:
         """Whether everybody may read it, and it rests on something."""
         plain = words.folded(item.text)
-        listed = _words(plain)
+        listed = set(stop_words.WORD_PART.findall(plain))
         # a name without capitals may stand in one word with others: 遥の妹
         named = any(
-            name in plain if name.upper() == name else _words(name) <= listed
-            for name in folded_names
-            if _words(name)
+            name in plain if name.upper() == name else parts <= listed
+            for name, parts in named_parts
+            if parts
         )
         hidden = secrets.find_secret(item.text)
         return bool(item.sources) and not named and not hidden and item.text.casefold() not in there
@@ -250,8 +251,3 @@ def _new(runtime: Runtime, items: Items) -> Items:
         distinct = {item.text.casefold(): item for item in reversed(items[name]) if is_open(item)}
         chosen[name] = list(reversed(distinct.values()))[:most]
     return chosen
-
-
-def _words(text: str) -> set[str]:
-    """Return the words of a folded text, without its signs."""
-    return set("".join(sign if sign.isalnum() else " " for sign in text).split())

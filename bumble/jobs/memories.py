@@ -420,7 +420,7 @@ def _fitting(paragraphs: Sequence[Sequence[ask.Sentence]], most: int) -> str:
     """Join as many sentences as fit."""
     ends = [(n, end) for n, part in enumerate(paragraphs) for end in range(1, len(part) + 1)]
     cuts = ((*paragraphs[:n], paragraphs[n][:end]) for n, end in reversed(ends))
-    texts = (ask.joined_lines(cut, "\n\n") for cut in cuts)
+    texts = ("\n\n".join(map(ask.joined, cut)) for cut in cuts)
     return next((text for text in texts if len(text) <= most), "")
 
 

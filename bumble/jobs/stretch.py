@@ -43,8 +43,7 @@ def conditions(
     new, depth = _turns(waiting), _depth(runtime, session, config.min_turns_absolute)
     intensity = body_state.read(runtime, now).intensity
     # how many new turns are enough when so much is felt
-    over = max(0.0, intensity - URGENCY_FROM)
-    share = over / (1 - URGENCY_FROM)
+    share = max(0.0, intensity - URGENCY_FROM) / (1 - URGENCY_FROM)
     enough = max(1, math.ceil(config.min_turns / (1 + share * (config.soma_urgency_divisor - 1))))
     seconds = moments.gap(waiting[0].at if waiting else now, now).total_seconds()
     return (

@@ -183,7 +183,7 @@ def talker(jobs: list[str], done: list[str], most: int | None = None) -> Consoli
         done.append(job)
         return JobResult(job, tuple)
 
-    return ConsolidationPart("talk", check, run, most)
+    return ConsolidationPart("talk", check, run, most=most)
 
 
 def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
