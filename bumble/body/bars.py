@@ -112,9 +112,6 @@ def advance(bars: Bars, now: datetime, tz: tzinfo, temperament: Temperament) -> 
         now: Timezone-aware.
         tz: The entity's time zone, for the daily rhythm.
         temperament: Where each bar began, and how fast it relaxes.
-
-    Raises:
-        ValueError: If a time has no timezone.
     """
     if circadian.seconds_between(bars.at, now) <= 0:
         return replace(bars, at=min(bars.at, now))

@@ -142,14 +142,11 @@ def parse_tag(tag: str) -> BodyTag | None:
     """
     words = tag.removeprefix("soma:").split()
     pairs = dict(word.split("=", 1) for word in words if "=" in word)
-    levels = {}
-    for name in BAR_NAMES:
-        match = re.fullmatch(r"(\d{1,3})%", pairs.get(name, ""))
-        if match is None or int(match[1]) > bars_module.FULL:
-            return None
-        levels[name] = int(match[1])
+    matches = {name: re.fullmatch(r"(\d{1,3})%", pairs.get(name, "")) for name in BAR_NAMES}
+    levels = {name: int(match[1]) for name, match in matches.items() if match}
+    is_whole = len(levels) == len(BAR_NAMES) and max(levels.values()) <= bars_module.FULL
     named = pairs.get("mood")
-    return BodyTag(levels, named) if named in EMOTIONS else None
+    return BodyTag(levels, named) if is_whole and named in EMOTIONS else None
 
 
 def reflection_line(soma: Soma) -> str:

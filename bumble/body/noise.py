@@ -42,14 +42,12 @@ def fragment(
     """Make a fragment of what a model wrote: one line, without marks or bullets, cut to length.
 
     Raises:
-        ValueError: If nothing is left, or the salience is out of range.
+        ValueError: If nothing is left.
     """
     bare = re.sub(r"^(?:\[dream\]|[-*•\s])+", "", one_line(text), flags=re.IGNORECASE)
     plain = shorten(bare, TEXT_MAX_CHARS, at_word=True)
     if not words(plain):
         raise ValueError("a fragment needs words")
-    if not 0 <= salience <= 1:
-        raise ValueError("a fragment's salience must be in [0, 1]")
     return Fragment(plain, kind, salience, at, audience)
 
 

@@ -231,17 +231,23 @@ def eligible(
     if len(best) < 2:
         return ()
     first, second = _far_apart(best, config.min_time_gap_hours)
-    if vectors is None:
-        return tuple(_pair(best[a], best[b], None) for a, b in zip(first, second, strict=True))
-    matrix = np.stack([vectors[memory.id] for memory in best])
-    likeness = protocol.similarity((matrix @ matrix.T)[first, second], unrelated)
-    low, high = -np.inf, config.max_similarity
-    if config.band and likeness.size:
-        low, high = np.quantile(likeness, config.band)
-    mask = (likeness >= low) & (likeness <= high)
+    alike: Sequence[float | None] = [None] * len(first)
+    if vectors is not None:
+        matrix = np.stack([vectors[memory.id] for memory in best])
+        likeness = protocol.similarity((matrix @ matrix.T)[first, second], unrelated)
+        low, high = -np.inf, config.max_similarity
+        if config.band and likeness.size:
+            low, high = np.quantile(likeness, config.band)
+        mask = (likeness >= low) & (likeness <= high)
+        first, second, alike = first[mask], second[mask], likeness[mask].tolist()
     return tuple(
-        _pair(best[a], best[b], float(alike))
-        for a, b, alike in zip(first[mask], second[mask], likeness[mask], strict=True)
+        Pair(
+            (best[a].id, best[b].id),
+            best[a].significance * best[b].significance,
+            similarity,
+            provenance.joined((best[a].audience, best[b].audience)),
+        )
+        for a, b, similarity in zip(first, second, alike, strict=True)
     )
 
 
@@ -258,15 +264,6 @@ def _far_apart(best: Sequence[Episode], hours: float) -> tuple[Places, Places]:
     circle = np.array([circles.index(memory.audience) for memory in best])
     together = far & (fits | fits.T)[circle[older], circle[newer]]
     return older[together], newer[together]
-
-
-def _pair(older: Episode, newer: Episode, similarity: float | None) -> Pair:
-    return Pair(
-        (older.id, newer.id),
-        older.significance * newer.significance,
-        similarity,
-        provenance.joined((older.audience, newer.audience)),
-    )
 
 
 def choose(
