@@ -9,7 +9,7 @@ all, is left out as a whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePosixPath
 
@@ -25,7 +25,7 @@ from bumble.errors import (
 from bumble.files import disk, git
 from bumble.history import log
 from bumble.records import base, fields, jsonl, kinds, session_files
-from bumble.records.kind import Kind, RecordView
+from bumble.records.kind import Kind, RecordView, rewritten
 from bumble.text import tokens
 
 MOST_BYTES = 1_000_000_000  # of the files of one tree
@@ -218,7 +218,8 @@ def _then(entity: Entity, kind: Kind, path: Path, moment: datetime, zone: tzinfo
     except RecordInvalidError:
         return data  # whoever reads it says what is wrong with it
     if kind.forgetting == "parts":
-        return _parts(base.read_text(path), views, moment).encode()
+        text = base.read_text(path)
+        return rewritten(text, views, lambda v: "" if _is_later(v, moment) else v.source).encode()
     return None if any(_is_later(view, moment) for view in views) else data
 
 
@@ -230,15 +231,6 @@ def _is_later(view: RecordView, moment: datetime) -> bool:
         return begun > moment
     known_times = [at for at in map(base.time_of, view.sources) if at is not None]
     return bool(known_times) and min(known_times) > moment
-
-
-def _parts(text: str, views: Sequence[RecordView], moment: datetime) -> str:
-    pieces, end = list[str](), 0
-    for view in views:
-        start = text.index(view.source, end)
-        pieces += [text[end:start], "" if _is_later(view, moment) else view.source]
-        end = start + len(view.source)
-    return "".join((*pieces, text[end:]))
 
 
 def _transcript(data: bytes, moment: datetime) -> bytes | None:

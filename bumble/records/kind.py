@@ -62,6 +62,16 @@ class RecordView(Struct, frozen=True):
         return next((line for line in lines if line is not None), 1)
 
 
+def rewritten(text: str, views: Iterable[RecordView], become: Callable[[RecordView], str]) -> str:
+    """Return the text of a file with each of its parts as it becomes; all other bytes stay."""
+    pieces, end = list[str](), 0
+    for view in views:
+        start = text.index(view.source, end)
+        pieces += [text[end:start], become(view)]
+        end = start + len(view.source)
+    return "".join((*pieces, text[end:]))
+
+
 def unite(*lists: Iterable[str]) -> tuple[str, ...]:
     """Join lists of ids, each id once, the empty ones left out."""
     return tuple(dict.fromkeys(record_id for part in lists for record_id in part if record_id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,7 +27,7 @@ from bumble.records import (
     state,
     working,
 )
-from bumble.records.kind import Kind, RecordView
+from bumble.records.kind import Kind, RecordView, rewritten
 from bumble.runtime import audiences, review_queue
 from bumble.text import markdown
 
@@ -164,12 +165,7 @@ def without_id(
 def forget_parts(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
     """Take out of a file the parts that are theirs alone; all other bytes but the name's stay."""
     old = base.read_text(path)
-    pieces, end = list[str](), 0
-    for view in draft.views[path]:
-        start = old.index(view.source, end)
-        pieces += [old[end:start], "" if draft.is_own(view) else _strip_part(draft, view)]
-        end = start + len(view.source)
-    new = "".join((*pieces, old[end:]))
+    new = rewritten(old, draft.views[path], partial(_strip_part, draft))
     if new != old:
         change = changes.write(draft.entity.relative(path), new, old, f"forget {kind.plural}")
         draft.add(change, f"files of {kind.plural}")
@@ -177,6 +173,8 @@ def forget_parts(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
 
 def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     """Take a person out of what others heard too; the words of a hand stay as they are."""
+    if draft.is_own(view):
+        return ""
     text, audience = view.source, list(view.origin.audience)
     if not draft.is_past(view.at):
         return text
