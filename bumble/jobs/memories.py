@@ -435,11 +435,10 @@ def _claims(
     What says something of another belief, or only infers, is more than its sentence.
     """
     whole, is_quoted = draft.answer, draft.wording is not None
-    for sentence in (each for fact in whole.knowledge for each in fact.sentences):
-        if sentence.inference:
-            origin = _provenance(runtime, shown, shown.cited(sentence.cites))
-            yield _claim(runtime, shown, sentence, held.WORLD_FACT, at, origin)
     facts = [each for fact in whole.knowledge for each in fact.sentences]
+    for sentence in (each for each in facts if each.inference):
+        origin = _provenance(runtime, shown, shown.cited(sentence.cites))
+        yield _claim(runtime, shown, sentence, held.WORLD_FACT, at, origin)
     for opinion in whole.beliefs:
         verdicts = _verdicts(shown, opinion)
         older = (opinion.puts_right,) if opinion.puts_right else ()
@@ -552,10 +551,9 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     claims = memories.claims
     planned += belief_strength.plan_claims(runtime, claims, memories.at) if claims else ()
     taken = {change.path for change in planned if change is not None}
-    for change in _plan_ended(runtime, shown, kept):
-        if change.path not in taken:
-            planned.append(change)
-            taken.add(change.path)
+    ended = [one for one in _plan_ended(runtime, shown, kept) if one.path not in taken]
+    planned += ended
+    taken |= {change.path for change in ended}
     planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()
     if memories.diary:
         origin = _provenance(runtime, shown, shown.grounds(one.cites for one in memories.diary))

@@ -164,12 +164,11 @@ def own_book(entity: Entity, book: knowledge.Knowledge) -> knowledge.Knowledge:
 
 def brought(versions: Sequence[Version], prompt_files: Sequence[str]) -> list[approvals.Rule]:
     """Return the rules that are in the later versions of some files and not in the earlier."""
-    found: list[approvals.Rule] = []
-    for version in versions:
-        before = in_file(version.path, version.before or b"", prompt_files)
-        after = in_file(version.path, version.after or b"", prompt_files)
-        found += [one for one in after if one not in before]
-    return found
+    sides = (
+        [in_file(one.path, data or b"", prompt_files) for data in (one.before, one.after)]
+        for one in versions
+    )
+    return [one for before, after in sides for one in after if one not in before]
 
 
 def warning(root: Path, waiting: Sequence[approvals.Rule]) -> str:
