@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity.folder import Entity
@@ -306,16 +306,15 @@ class Library:
     def _read_record(self, kind: Kind, record_id: str) -> LibraryRecord | None:
         paths = kind.paths(self.entity) if kind.is_file else kind.locate(self.entity, record_id)
         same = knowledge.key if kind is knowledge.KNOWLEDGE else str  # titles have many spellings
-        for path in paths[:1]:
-            for view in kind.read(path, self.zone):
-                if same(view.id) == same(record_id):
-                    return self._of_view(kind.name, view, path)
-        return None
+        views = ((view, path) for path in paths[:1] for view in kind.read(path, self.zone))
+        meant = (pair for pair in views if same(pair[0].id) == same(record_id))
+        return next((self._of_view(kind.name, *pair) for pair in meant), None)
 
     def _of_view(self, kind: str, view: RecordView, path: Path) -> LibraryRecord:
         notes = tuple(self._of_view("note", note, path) for note in view.notes)
         line = view.line or view.line_of(view.sources_key)
-        shared = {**asdict(view), "notes": notes, "line": line}
+        shared = {name: getattr(view, name) for name in RecordView.__struct_fields__}
+        shared |= {"notes": notes, "line": line}
         return LibraryRecord(**shared, kind=kind, path=self.entity.relative(path))
 
     def _read_message(self, message_id: str) -> LibraryRecord | None:

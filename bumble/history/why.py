@@ -69,11 +69,8 @@ def _messages(library: Library, query: str) -> Iterator[LibraryRecord]:
         if not all(word in text for word in stop_words.words(query) if word.isascii()):
             continue
         session = library.messages.session(path.parent.name)
-        for message in session.messages if session else ():
-            if _holds(message.text, query):
-                item = library.item(MESSAGE, message.id)
-                if item is not None:
-                    yield item
+        said = (one.id for one in (session.messages if session else ()) if _holds(one.text, query))
+        yield from filter(None, (library.item(MESSAGE, message_id) for message_id in said))
 
 
 def _holds(text: str, query: str) -> bool:
