@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import timedelta
 
 from bumble.entity.folder import Entity
@@ -24,11 +24,9 @@ MOMENT_SECONDS = 0.25  # others hold a lock this long when they look whether it 
 STOP_SECONDS = 3.0
 
 
-@contextmanager
-def hold_turn(entity: Entity) -> Iterator[None]:
+def hold_turn(entity: Entity) -> AbstractContextManager[bool]:
     """Show others that a turn runs; several may run at once."""
-    with _if_free(entity, TURN_LOCK, MOMENT_SECONDS):
-        yield
+    return _if_free(entity, TURN_LOCK, MOMENT_SECONDS)
 
 
 def is_turn_running(entity: Entity) -> bool:

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field, structs
@@ -319,26 +320,22 @@ def scrub_traces(
     review_branch.drop(
         entity.root, review_queue.stray(entity.root)
     )  # what told of them waits no more
+    shred = partial(sync.sync, entity, None, name=name, zone=zone, shreds=True)
     remains: tuple[str, ...] = ()
     if entity.vectors.exists():
-        local = place.of(entity)
-        remains += sync.sync(entity, None, name=name, zone=zone, where=local, shreds=True).notes
+        remains += shred(where=place.of(entity)).notes
     if at.server:
         server = structs.replace(at, local=None)  # nothing stands in for it: it has to forget
         sync.owe_sweep(entity)
         try:
-            remains += _forgotten_there(entity, server, name, zone)
+            if at.server.holds(entity):
+                remains += shred(where=server).notes
+            else:
+                disk.remove(entity.private / sync.SWEEP)
         except IndexServerError as error:
             problem = str(error).splitlines()[0].removeprefix(f"{at.shown}: ")
             raise IndexServerError(at.shown, problem, _STILL_THERE) from error
     return remains
-
-
-def _forgotten_there(entity: Entity, at: place.Place, name: str, zone: tzinfo) -> tuple[str, ...]:
-    if at.server and at.server.holds(entity):
-        return sync.sync(entity, None, name=name, zone=zone, where=at, shreds=True).notes
-    disk.remove(entity.private / sync.SWEEP)
-    return ()
 
 
 def _scrub_ledger(path: Path, tells: Callable[[str], bool]) -> None:
