@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from bumble.body.circadian import seconds_between
 from bumble.body.config import HORMONE_NAMES
-from bumble.text import moments
 from bumble.text.words import one_line, shorten
 
 HALF_LIFE_MINUTES = {"dopamine": 30, "cortisol": 60, "oxytocin": 45}  # of the gap to rest
@@ -225,8 +224,3 @@ def left(strength: float, touched: datetime, now: datetime) -> float:
     """Return what time has left of an anchor's strength, in [0, 1]."""
     days = max(0.0, seconds_between(touched, now)) / 86_400
     return strength * math.exp2(-days / HALF_LIFE_DAYS)
-
-
-def is_cooling(stirred: datetime | None, now: datetime) -> bool:
-    """Whether one stirred so lately that no other may."""
-    return stirred is not None and moments.gap(stirred, now) < COOL_DOWN

@@ -163,16 +163,11 @@ def blended(soma: body.Soma, anchor: anchors.Anchor, share: float) -> body.Soma:
     return replace(soma, hormones=hormones.blend(soma.hormones, anchor.levels, share))
 
 
-def stirred_at(listed: Sequence[anchors.Anchor], now: datetime) -> datetime | None:
-    """Return when an anchor was last made or recalled by itself."""
-    times = (anchor.stirred for anchor in listed if anchor.stirred)
-    return min(times, key=lambda at: moments.gap(at, now), default=None)
-
-
 def may_stir(runtime: Runtime, listed: Sequence[anchors.Anchor], at: datetime) -> bool:
-    """Whether an anchor may be made or recalled that nobody asked for."""
+    """Whether an anchor may be made or recalled that nobody asked for: none was so lately."""
+    gaps = (moments.gap(anchor.stirred, at) for anchor in listed if anchor.stirred)
     is_on = runtime.config.soma.anchors.by_itself
-    return is_on and not hormones.is_cooling(stirred_at(listed, at), at)
+    return is_on and all(gap >= hormones.COOL_DOWN for gap in gaps)
 
 
 def stir(
