@@ -35,25 +35,23 @@ def check(expression: str) -> None:
     following(expression, datetime(2024, 1, 1, tzinfo=ZoneInfo("UTC")), ZoneInfo("UTC"))
 
 
-def following(expression: str, after: datetime, zone: ZoneInfo) -> datetime:
-    """Return the first time of a schedule that comes after another time.
+def newest(expression: str, at: datetime, zone: ZoneInfo) -> datetime:
+    """Return the last time of a schedule that has come; otherwise as `following`."""
+    return following(expression, at + timedelta(seconds=1), zone, reverse=True)
+
+
+def following(
+    expression: str, after: datetime, zone: ZoneInfo, *, reverse: bool = False
+) -> datetime:
+    """Return the first time of a schedule that comes after another time, or the last before.
 
     Raises:
         ValueError: If the expression is none, or names a day that never comes.
     """
-    return _next(expression, after.astimezone(zone))
-
-
-def newest(expression: str, at: datetime, zone: ZoneInfo) -> datetime:
-    """Return the last time of a schedule that has come; otherwise as `following`."""
-    return _next(expression, at.astimezone(zone) + timedelta(seconds=1), reverse=True)
-
-
-def _next(expression: str, start: datetime, *, reverse: bool = False) -> datetime:
     if len(expression.split()) != len(FIELDS.split()):
         raise ValueError(f"`{expression}` is no schedule: it takes five fields, {FIELDS}")
     try:
-        return next(CronSim(expression, start, reverse))
+        return next(CronSim(expression, after.astimezone(zone), reverse))
     except CronSimError as error:
         problem = str(error)[:1].lower() + str(error)[1:]
         raise ValueError(f"`{expression}` is no schedule: {problem} ({FIELDS})") from error
