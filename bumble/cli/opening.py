@@ -348,7 +348,7 @@ def _teach_git(opened: Opened) -> None:
     place = git.at(root, trusted=opened.settings.trusted)
     if place is None or not clone.lacks_driver(root, place.repository):
         return
-    if clone.may_have_driver(place):
+    if clone.is_own(place.repository) and not place.unsafe:
         clone.install_driver(root)
     elif not (clone.is_own(place.repository) or (opened.entity.private / CLONE_MARK).exists()):
         disk.write_cache(opened.entity.private / CLONE_MARK, b"")

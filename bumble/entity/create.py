@@ -89,12 +89,12 @@ def create(folder: Path, newborn: NewEntity) -> Entity:
         RecordExistsError: If one of the files it would make is there already.
     """
     root = folder.resolve()
-    made = write(root, plan(newborn, root))
+    write(root, plan(newborn, root))
     approvals.begin(root)
-    return made
+    return Entity(root)
 
 
-def write(root: Path, planned: changes.ChangeSet) -> Entity:
+def write(root: Path, planned: changes.ChangeSet) -> None:
     """Write the files of a new entity, none of which may be there.
 
     What was killed while it made the same is finished.
@@ -105,7 +105,7 @@ def write(root: Path, planned: changes.ChangeSet) -> Entity:
     if write_ahead.leftovers(root).own:
         changes.recover(root)
         if all(disk.read_if_there(root / one.path) == one.data for one in planned.changes):
-            return Entity(root)
+            return
     if (root / ENTITY_FILE).exists():
         raise RecordExistsError(root / ENTITY_FILE, "An entity lives there. Choose another folder.")
     for change in planned.changes:
@@ -113,4 +113,3 @@ def write(root: Path, planned: changes.ChangeSet) -> Entity:
         if path.exists():
             raise RecordExistsError(path, "Nothing has been written. Choose another folder.")
     changes.apply(root, planned)
-    return Entity(root)

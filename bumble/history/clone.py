@@ -505,11 +505,6 @@ def lacks_driver(root: Path, repository: gitdir.Repository) -> bool:
     return not is_told and not has_driver(root)
 
 
-def may_have_driver(place: git.Git) -> bool:
-    """Whether the repository is this folder's own, and this user's."""
-    return is_own(place.repository) and not place.unsafe
-
-
 def is_own(repository: gitdir.Repository) -> bool:
     """Whether nothing but this folder lies in the repository."""
     return repository.top == repository.folder
