@@ -551,9 +551,9 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     claims = memories.claims
     planned += belief_strength.plan_claims(runtime, claims, memories.at) if claims else ()
     taken = {change.path for change in planned if change is not None}
-    ended = [one for one in _plan_ended(runtime, shown, kept) if one.path not in taken]
-    planned += ended
-    taken |= {change.path for change in ended}
+    archived = [one for one in _plan_ended(runtime, shown, kept) if one.path not in taken]
+    planned += archived
+    taken |= {change.path for change in archived}
     planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()
     if memories.diary:
         origin = _provenance(runtime, shown, shown.grounds(one.cites for one in memories.diary))

@@ -70,8 +70,9 @@ class PortraitMaterial(Struct, frozen=True):
     @property
     def trust(self) -> str:
         """The lowest trust of it, and of the portrait before."""
-        records = (self.person, *self.episodes, *self.notes)
-        trusts = (*(one.provenance.trust for one in records), *(one.trust for one in self.messages))
+        trusts = [self.person.provenance.trust, *(one.trust for one in self.messages)]
+        trusts += [one.provenance.trust for one in self.episodes]
+        trusts += [one.provenance.trust for one in self.notes]
         return base.lowest_trust(filter(None, trusts))
 
 
