@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -187,10 +187,11 @@ class Commits:
         """
         if not self.commits and not self.repository.under_way:
             return
-        paths = [path for path in map(self._place, (step.path for step in steps)) if path]
-        waiting = uncommitted.notes(self.root)
-        self._begin(waiting)
-        entries = self._look({*paths, *(path for note in waiting for path in note.after)})
+        after = {path: step.after for step in steps if (path := self._place(step.path))}
+        paths, waiting = list(after), uncommitted.notes(self.root)
+        noted = {path for note in waiting for path in note.after}
+        self._begin(noted)
+        entries = self._look({*paths, *noted})
         if clash := [entry.path for entry in entries if entry.unmerged and entry.path in paths]:
             _, back = gitdir.ENDINGS.get(self.repository.under_way, ("", ""))
             raise MergeUnfinishedError(self.root, clash, back)
@@ -198,8 +199,7 @@ class Commits:
             return
         if not self.waits:
             self._commit_earlier(entries, waiting, paths)
-        after = {self._place(step.path): step.after for step in steps}
-        self.own.append(self._noted(change_set, {path: after[path] for path in paths}))
+        self.own.append(self._noted(change_set, after))
         self.stored = self._store(paths)
 
     def end(self) -> None:
@@ -265,7 +265,7 @@ class Commits:
         if self.repository.under_way:
             return ""  # whoever goes on with that says so
         noted = {path for note in uncommitted.notes(self.root) for path in note.after}
-        self._begin(uncommitted.notes(self.root))
+        self._begin(noted)
         edited = changed(self.git) - noted
         every = self._look(edited) if edited else []
         records = readable(self.root, (entry.path for entry in every if entry.unknown))
@@ -274,12 +274,11 @@ class Commits:
             self._record(_by_hand(entries), entries)
         return self.waits if entries else ""
 
-    def _begin(self, waiting: Sequence[PendingCommit]) -> None:
+    def _begin(self, noted: Collection[str]) -> None:
         """Commit the entity whole where git knows nothing of it: a part of it is no entity.
 
         It was made before there was a repository, or in somebody's larger one.
         """
-        noted = {path for note in waiting for path in note.after}
         place = self.repository
         named = f"{place.prefix}{ENTITY_FILE}\0".encode(errors="surrogateescape")
         index = gitdir.content(place.private / "index") or b""  # git is asked if need be
@@ -287,7 +286,7 @@ class Commits:
             return
         if git.tracked(self.root, ENTITY_FILE) or not (place.folder / ENTITY_FILE).exists():
             return
-        new = (path for path in changed(self.git) - noted if write_ahead.is_written(path))
+        new = (path for path in changed(self.git).difference(noted) if write_ahead.is_written(path))
         kept = [path for path in new if path.partition("/")[0] != write_ahead.WORKSPACE]
         entries = self._look(path for path in kept if self._place(path))
         unknown = [entry for entry in entries if entry.unknown]
