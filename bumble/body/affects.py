@@ -73,8 +73,7 @@ class Imprint(Struct, frozen=True):
 
 def slug(name: str) -> str:
     """Make a feeling's name comparable: lower case, words joined by hyphens; may come out empty."""
-    words = re.findall(r"[^\W_]+", name.casefold())
-    return "-".join(words)[:NAME_MAX_CHARS].rstrip("-")
+    return "-".join(re.findall(r"[^\W_]+", name.casefold()))[:NAME_MAX_CHARS].rstrip("-")
 
 
 def faded(affects: Iterable[Affect], now: datetime) -> tuple[Affect, ...]:

@@ -109,8 +109,7 @@ def apply(
         left: The share of it that has not ebbed away since the turn, in [0, 1].
         audience: Who may meet the felt line in a prompt; empty: everyone.
     """
-    strength = appraisal_strength(appraisal.points)
-    intensity = (AFFECT_BASE + AFFECT_SLOPE * strength) * left
+    intensity = (AFFECT_BASE + AFFECT_SLOPE * appraisal_strength(appraisal.points)) * left
     points = {name: value * left for name, value in appraisal.points.items()}
     return replace(
         soma,

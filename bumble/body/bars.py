@@ -119,8 +119,7 @@ def advance(bars: Bars, now: datetime, tz: tzinfo, temperament: Temperament) -> 
     moment = max(bars.at.astimezone(UTC), end - LONGEST)
     while moment < end:
         stop = min(circadian.next_hour(moment, tz), end)
-        hour = int(circadian.local_hour(moment, tz)) + 0.5
-        rhythm = circadian.factor(hour)
+        rhythm = circadian.factor(int(circadian.local_hour(moment, tz)) + 0.5)
         levels, moment = _leap(levels, moment, stop, rhythm, temperament)
     return replace(bars, at=now, levels=levels)
 

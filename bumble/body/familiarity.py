@@ -39,14 +39,12 @@ def decayed(familiarity: float, silence_hours: float) -> float:
     gap = familiarity - FLOOR
     if gap <= 0:
         return familiarity
-    left = math.exp2(-max(0.0, silence_hours) / HALF_LIFE_HOURS)
-    return FLOOR + gap * left
+    return FLOOR + gap * math.exp2(-max(0.0, silence_hours) / HALF_LIFE_HOURS)
 
 
 def ceiling(interactions: int) -> float:
     """Tell how familiar anyone can be after so many exchanges, in [0, 1]."""
-    full = math.log1p(CEILING_INTERACTIONS)
-    return min(1.0, math.log1p(max(0, interactions)) / full)
+    return min(1.0, math.log1p(max(0, interactions)) / math.log1p(CEILING_INTERACTIONS))
 
 
 def direction(bar_deltas: Mapping[str, float]) -> int:

@@ -43,11 +43,10 @@ from bumble.records import (
     journal,
     provenance,
     questions,
-    relationships,
     state,
 )
 from bumble.records.episodes import Episode
-from bumble.runtime import body_state
+from bumble.runtime import body_state, people
 from bumble.runtime.job import (
     Condition,
     Due,
@@ -339,13 +338,8 @@ def _vectors(runtime: Runtime, memories: Sequence[Episode]) -> dict[str, protoco
     if embedder is None:
         return None
     tellings = [episodes.telling(episode.text) for episode in memories]
-    names = [runtime.identity.name]
-    names += [
-        name
-        for person in relationships.PERSON.readable(runtime.entity.relationships)
-        for name in person.names
-    ]
-    texts = distinct([telling.narrative or telling.reflection for telling in tellings], names)
+    told = [telling.narrative or telling.reflection for telling in tellings]
+    texts = distinct(told, people.names(runtime))
     rows = embedder.embed_documents(texts) if texts else ()
     return {episode.id: row for episode, row in zip(memories, rows, strict=True)}
 
@@ -467,13 +461,11 @@ def run(runtime: Runtime, job: DreamJob) -> JobResult:
     notes = [f"Gates bypassed: {', '.join(job.bypassed)}."] if job.bypassed else []
     notes += [f"Note: {TIME_ALONE}."] if pool.similarity == "none" else []
     if not chosen:
-        why = "no two memories are far enough apart"
-        return _nothing(runtime, job, why, details, notes)
+        return _nothing(runtime, job, "no two memories are far enough apart", details, notes)
     asked = _question(runtime, [pool.episodes[id_] for pair in chosen for id_ in pair.ids], rng)
     dreamt = _dreamt(runtime, job, pool, chosen, asked, seed)
     if dreamt is None:
-        why = f"{runtime.model.name} wrote no dream"
-        return _nothing(runtime, job, why, details, notes)
+        return _nothing(runtime, job, f"{runtime.model.name} wrote no dream", details, notes)
     if any(map(dreamt.repeats, earlier)):  # nor is it tried again this night
         why = f"{runtime.model.name} wrote an earlier dream once more"
         nothing = _nothing(runtime, job, why, details, notes)
