@@ -185,8 +185,7 @@ def _asked(runtime: Runtime, job: EvolveJob) -> Items:
 
 def _claims(item: proposals.Item) -> list[str]:
     """Return the sentences of an item that may say what nobody knows."""
-    own = [] if item.change else words.sentences(item.text)
-    return [*own, *words.sentences(item.reason)]
+    return [*([] if item.change else words.sentences(item.text)), *words.sentences(item.reason)]
 
 
 def _item(

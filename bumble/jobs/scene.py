@@ -240,8 +240,8 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
     shown = {
         n: secrets.redacted(words.one_line(each.text)) for n, each in enumerate(scene.messages, 1)
     }
-    over = sum(map(len, shown.values())) > most
-    limit = min(limit, most // len(shown)) if over else limit
+    if sum(map(len, shown.values())) > most:
+        limit = min(limit, most // len(shown))
     rows = []
     for n, message in enumerate(scene.messages, 1):
         if message.id not in ids or message.role == "tool" or not message.text.strip():

@@ -197,9 +197,7 @@ def run(runtime: Runtime, job: WorkingMemoryJob) -> JobResult:
     except AnswerInvalidError as error:
         return _left(runtime, job, str(error).splitlines()[0])
     reason = problem(job.before, working.rendered(job.before, draft.lines), draft.pointers)
-    if reason:
-        return _left(runtime, job, reason)
-    return _written(runtime, job, draft)
+    return _left(runtime, job, reason) if reason else _written(runtime, job, draft)
 
 
 def _open_lines(runtime: Runtime, source: str) -> list[working.MemoryLine]:

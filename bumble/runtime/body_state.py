@@ -99,8 +99,7 @@ def plan_moved(
 ) -> Change | None:
     """Plan to let something move a body of which no more than the folder is open."""
     file = store.read(entity.soma)
-    moved = move(present(entity.soma, file, at, zone, temperament))
-    mapping = body.to_mapping(moved)
+    mapping = body.to_mapping(move(present(entity.soma, file, at, zone, temperament)))
     gone = [[key] for key, value in mapping.items() if value is None and file.get(key) is not None]
     values = {key: value for key, value in mapping.items() if value is not None}
     return store.plan_write(file, values, why, remove=gone)

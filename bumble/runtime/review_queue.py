@@ -170,8 +170,7 @@ def dealt(root: Path) -> frozenset[str]:
 
 def mark(*parts: str) -> str:
     """Return the mark of something that a proposal may be about; it names nobody."""
-    text = "\n".join(parts).encode("utf-8", "replace")
-    return hashlib.sha256(text).hexdigest()[:MARK_CHARS]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:MARK_CHARS]
 
 
 def _mapping(file: base.MappingFile, key: str) -> Mapping[str, Any]:
