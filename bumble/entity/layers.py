@@ -88,8 +88,7 @@ def warning(place: str, keys: schema.Keys, *, is_users: bool) -> str:
 
 def found(values: Mapping[str, Any]) -> list[schema.Keys]:
     """Return the retired settings that a file of settings holds."""
-    every = (tuple(map(str, keys)) for keys, _ in leaves(values))
-    return [keys for keys in every if reason(keys)]
+    return [keys for keys in (tuple(map(str, keys)) for keys, _ in leaves(values)) if reason(keys)]
 
 
 def without(values: Mapping[str, Any], gone: Collection[schema.Keys]) -> Plain:

@@ -165,8 +165,7 @@ def identity_rule(identity: Identity) -> approvals.Rule:
 def acting(values: Mapping[str, Any]) -> list[approvals.Rule]:
     """Return the rule by which an entity.yaml has the entity act, if it does."""
     told = {name: values[name] for name in ACTING if values.get(name)}
-    rule = approvals.rule(ACTING_RULE, ENTITY_FILE, yaml_edit.inline(told), told)
-    return [rule] if told else []
+    return [approvals.rule(ACTING_RULE, ENTITY_FILE, yaml_edit.inline(told), told)] if told else []
 
 
 def _as_trusted(

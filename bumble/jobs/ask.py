@@ -233,8 +233,7 @@ def sifted(part: T, become: Callable[[Sentence], Sentence | None]) -> T:
         new = (sifted(value, become) for value in part)
         return tuple(value for value in new if value is not None and value != ())  # type: ignore[return-value]
     if isinstance(part, Struct):
-        values = {name: sifted(value, become) for name, value in asdict(part).items()}
-        return type(part)(**values)
+        return type(part)(**{name: sifted(value, become) for name, value in asdict(part).items()})
     return part
 
 

@@ -617,8 +617,7 @@ def _episodes(
 
 
 def _text_of(episode: Episode) -> str:
-    text = tokens.cut(words.one_line(episode.text), EPISODE_TOKENS)
-    return f"- {episode.at:%Y-%m-%d}: {text}"
+    return f"- {episode.at:%Y-%m-%d}: {tokens.cut(words.one_line(episode.text), EPISODE_TOKENS)}"
 
 
 def _talk(

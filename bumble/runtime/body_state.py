@@ -85,8 +85,7 @@ def plan(
         move: Takes the body at that time and returns it moved.
         why: For the change set.
     """
-    temperament = runtime.config.soma.bars.levels
-    return plan_moved(runtime.entity, at, runtime.zone, temperament, move, why)
+    return plan_moved(runtime.entity, at, runtime.zone, runtime.config.soma.bars.levels, move, why)
 
 
 def plan_moved(

@@ -352,8 +352,7 @@ def text(most: int) -> dict[str, Any]:
 
 def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:
     """Fill a prompt: its instructions, its examples, and what is asked now."""
-    turns = prompts.load(prompt).turns(**slots)
-    return tuple(PromptMessage(role, text) for role, text in turns)
+    return tuple(PromptMessage(role, text) for role, text in prompts.load(prompt).turns(**slots))
 
 
 def cache_id(purpose: str) -> str:

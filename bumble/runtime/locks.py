@@ -78,8 +78,7 @@ def stop_settling(entity: Entity) -> bool:
 
 
 def _is_held(entity: Entity, name: str) -> bool:
-    path = entity.private / name
-    if not path.exists():
+    if not (entity.private / name).exists():
         return False
     with _if_free(entity, name, 0) as free:
         return not free

@@ -72,8 +72,7 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     own_name = disk.same_name(given) == disk.same_name(owner)
     find = relationships.match if own_name else relationships.match_surely
     match = find(known_people, given)
-    is_like_owner = disk.without_marks(owner) == disk.without_marks(given)
-    if match is None and is_like_owner and not own_name:
+    if match is None and disk.without_marks(owner) == disk.without_marks(given) and not own_name:
         raise NameUnclearError(given, owner)
     shown = match.names[0] if match and match.names else given
     owner_id = owner_among(known_people, entity, identity)

@@ -55,8 +55,7 @@ def _in_talk(
     enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS
     before = "" if enough else _before(entity, person, now, not_session=session.id)
     here = "" if enough or before else _here(entity, session, now)
-    heard = languages.spoken(texts, before or here, is_others=bool(here))
-    return heard or words.DEFAULT_LANGUAGE
+    return languages.spoken(texts, before or here, is_others=bool(here)) or words.DEFAULT_LANGUAGE
 
 
 def latest(entity: Entity, setting: str, now: datetime) -> list[str]:
