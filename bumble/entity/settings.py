@@ -125,8 +125,7 @@ def load(
         warnings += ignored
         found = [identity_rule(identity), *acting(own.values)]
         if not acts:
-            aside = [(name,) for name in ACTING]
-            own = replace(own, values=layers.without(own.values, aside))
+            own = replace(own, values=layers.without(own.values, [(name,) for name in ACTING]))
         every.append(own)
     every.append(Layer("environment", layers.from_environment(environ or {}, warnings.append)))
     every.append(Layer("flag", layers.from_flags(flags or {})))

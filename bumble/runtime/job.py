@@ -271,8 +271,7 @@ def _settle_kind(
         tried.append(job)
         try:
             runtime.check_review(kind.name)
-            result = kind.run(runtime, job)
-            outcome = write(runtime, replace(result, about=_about(job)))
+            outcome = write(runtime, replace(kind.run(runtime, job), about=_about(job)))
         except UserError as error:
             failures += 1
             yield Settled(kind.name, problem=error)

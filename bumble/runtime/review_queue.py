@@ -81,8 +81,7 @@ def propose(
     place = review_branch.place_of(root, cycle, trusted=policy.trusted)
     name = f"{cycle.replace(' ', '-')}-{token_hex(4)}"
     held = tuple(change for change in change_set.changes if not stays(change.path))
-    proposed = replace(change_set, changes=held)
-    make = partial(_begin, root, place, name, proposed, policy)
+    make = partial(_begin, root, place, name, replace(change_set, changes=held), policy)
     made = commits.history(root, policy)
     noted = ChangeSet(f"{SECTION}: {name} waits", _noted(root, change_set, name, policy))
     try:

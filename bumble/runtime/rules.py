@@ -156,8 +156,7 @@ def own_identity(entity: Entity, identity: Identity) -> Identity:
 
 def own_book(entity: Entity, book: knowledge.Knowledge) -> knowledge.Knowledge:
     """Return what an entity knows without the locked sections that don't count."""
-    locked = [section for section in book.sections if section.locked]
-    own = obeyed(entity, locked, of_section)
+    own = obeyed(entity, [one for one in book.sections if one.locked], of_section)
     kept = (section for section in book.sections if not section.locked or section in own)
     return replace(book, sections=tuple(kept))
 
