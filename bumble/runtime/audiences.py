@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bumble.entity import companions
-from bumble.entity.changes import HISTORY, Change, Version, wholes
+from bumble.entity.changes import HISTORY, Change, Version
 from bumble.records import (
     anchors,
     base,
@@ -60,11 +60,15 @@ def origins_of(version: Version, *, lines: bool = True) -> list[base.Provenance]
 
 
 def of_changes(
-    root: Path, changes: Sequence[Change], *, lines: bool = True
+    root: Path, changes: Iterable[Change], *, lines: bool = True
 ) -> tuple[base.Provenance, ...]:
     """Return where the records come from that some changes make, change or remove; see `hides`."""
-    versions = wholes(root, changes)
-    return tuple(dict.fromkeys(one for each in versions for one in origins_of(each, lines=lines)))
+    found: list[base.Provenance] = []
+    for change in changes:
+        before = companions.read(root, change.path)
+        after = (before or b"") + (change.data or b"") if change.adds else change.data
+        found += origins_of(Version(change.path, before, after), lines=lines)
+    return tuple(dict.fromkeys(found))
 
 
 def parts(path: str, data: bytes | None) -> list[Part]:
