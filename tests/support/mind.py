@@ -186,8 +186,8 @@ def _portrait(prompt: str, _: Any) -> dict[str, Any]:
     old = [line for line in _tagged(prompt, "portrait-so-far") if line[:1] not in "(I"]
     talk = _tagged(prompt, "talk") + _tagged(prompt, "what-was-said")
     new = [about(person, said) for _, person, said in _facts(talk)]
-    about = [*old, *new][-10:]
-    return {"about": about, "mine": "I am glad of our talks.", "scores": FLAT | _NO_SCORES}
+    told = [*old, *new][-10:]
+    return {"about": told, "mine": "I am glad of our talks.", "scores": FLAT | _NO_SCORES}
 
 
 def _narrate(prompt: str, _: Any) -> dict[str, Any]:
