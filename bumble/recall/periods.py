@@ -7,7 +7,6 @@ without its year is the latest that has begun. Knows nothing of memories.
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
@@ -15,6 +14,7 @@ from functools import cache
 from itertools import pairwise
 
 from dateutil.easter import easter
+from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from bumble import patterns
@@ -29,6 +29,8 @@ SHORT = 3  # letters of a month's name that stands alone only behind a prepositi
 _IN = frozenset(("in", "im", "en", "em"))
 _FIRST_YEAR = 1950
 _DAY = timedelta(days=1)
+_MONTH_END = relativedelta(day=31)
+_UNITS = {unit: relativedelta(**{f"{unit}s": 1}) for unit in ("day", "week", "month")}
 EASTER = (0, 0, 4)  # its days are another year's others: Good Friday to Easter Monday
 _SEASONS = {  # by their first month
     3: "spring fruhling fruhjahr printemps primavera lente voorjaar var forar kevat wiosna wiosne"
@@ -74,7 +76,7 @@ class _Named(Struct, frozen=True):
 
     first: date
     last: date
-    at: int  # where it stands in the text
+    at: int = 0  # where it stands in the text, if it can lack a year, or lend another one its own
     yearless: bool = False
 
 
@@ -127,11 +129,11 @@ class _Reading:
         if not found:  # "the last week of August" is of August
             found = [*self._back(), *self._relative()] or [*self._years()]
         if not found and year is not None:
-            found = [_Named(date(year, 1, 1), date(year, 12, 31), 0)]
-        return self._with_years(found)
+            found = [_whole_year(year)]
+        return _with_years(found)
 
-    def _take(self, match: re.Match[str]) -> None:
-        self.text = self.text[: match.start()] + " " * len(match[0]) + self.text[match.end() :]
+    def _take(self, start: int, end: int) -> None:
+        self.text = self.text[:start] + " " * (end - start) + self.text[end:]
 
     def _numeric(self) -> Iterator[_Named]:
         """Find 2024-05-12, 12.5.2024 and 5/12/2024."""
@@ -145,7 +147,7 @@ class _Reading:
                     day, month = month, day
                 year = match["year"]
                 parts = [year if len(year) == 4 else f"20{year}", month, day]
-            self._take(match)
+            self._take(*match.span())
             if found := _day(*map(int, parts)):
                 yield _Named(found, found, match.start())
 
@@ -160,13 +162,13 @@ class _Reading:
             is_word = len(named) <= SHORT or named == "march"
             if not day and not written and is_word and not self._is_month(match):
                 continue
-            self._take(match)
+            self._take(*match.span())
             own = int(written) if written else year
             of_year = own or self.today.year - (months[named] > self.today.month)
             start = _day(of_year, months[named], int(day) if day else 1)
             if start is None:
                 continue
-            end = start if day else _month_end(start)
+            end = start if day else start + _MONTH_END
             yield _Named(start, end, match.start(), yearless=own is None)
 
     def _is_month(self, match: re.Match[str]) -> bool:
@@ -190,7 +192,7 @@ class _Reading:
             written = _LONE_YEAR.search(self.text[match.end() : match.end() + 9])
             ended = not days[2] and not _last_words(self.codes).isdisjoint(beside)
             own = int(written[1]) if written else None if ended else year
-            self._take(match)
+            self._take(*match.span())
             if written:
                 self.text = self.text.replace(written[1], " " * len(written[1]), 1)
             first, last = _occasion_days(days, own or self.today.year)
@@ -203,21 +205,21 @@ class _Reading:
             year, behind = int(match[1]), _WORD.match(self.text[match.end() :].lstrip())
             is_sum = behind is not None and values.CURRENCIES.fullmatch(behind[0])
             if _FIRST_YEAR <= year <= self.today.year and not is_sum:
-                yield _Named(date(year, 1, 1), date(year, 12, 31), match.start())
+                yield _whole_year(year)
 
     def _relative_year(self) -> int | None:
         """Return the year of "last year" or "this year", which may stand beside a month."""
         for count, unit, span in self._relative_phrases():
             if unit == "year":
-                self.text = self.text[: span[0]] + " " * (span[1] - span[0]) + self.text[span[1] :]
+                self._take(*span)
                 return self.today.year - count
         return None
 
     def _relative(self) -> Iterator[_Named]:
         """Find "yesterday", "this week", "last month"."""
-        for count, unit, (at, _) in self._relative_phrases():
+        for count, unit, _ in self._relative_phrases():
             if unit in ("day", "week", "month"):
-                yield _Named(*_unit_back(self.today, count, unit), at)
+                yield _unit_back(self.today, count, unit)
 
     def _relative_phrases(self) -> Iterator[tuple[int, str, tuple[int, int]]]:
         """Yield how many of which unit ago a phrase means, and where it stands."""
@@ -240,8 +242,8 @@ class _Reading:
         for code in self.codes:
             for pattern, unit in _ago(code):
                 if back := pattern.search(self.text):
-                    self._take(back)
-                    yield _Named(*_ago_days(self.today, int(back[1]), unit), back.start())
+                    self._take(*back.span())
+                    yield _days_ago(self.today, int(back[1]), unit)
         tokens = list(_WORD.finditer(self.text))
         for lead, count, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
             if not count[0].isdigit() or len(count[0]) >= 4:
@@ -249,23 +251,21 @@ class _Reading:
             days = values.calendar_words(self.codes[0]).units.get(after[0], 0)
             if days >= 1 and words.stem(lead[0], self.codes[0]) in _last_words(self.codes):
                 start = self.today - timedelta(days=int(days) * int(count[0]))
-                yield _Named(start, self.today, lead.start())
+                yield _Named(start, self.today)
 
-    def _with_years(self, found: Sequence[_Named]) -> list[_Named]:
-        """Give what has no year that of what stands behind it: "between March and May 2024"."""
-        ordered = sorted(found, key=lambda each: each.at)
-        following: _Named | None = None
-        settled = list[_Named]()
-        for each in reversed(ordered):
-            if each.yearless and following is not None and not following.yearless:
-                year = following.first.year
-                shift = year - each.first.year - (each.first.replace(year=year) > following.first)
-                first = _day(each.first.year + shift, each.first.month, each.first.day)
-                first = first or each.first
-                each = _Named(first, first + (each.last - each.first), each.at)
-            settled.append(each)
-            following = each
-        return settled
+
+def _with_years(found: Sequence[_Named]) -> list[_Named]:
+    """Give what has no year that of what stands behind it: "between March and May 2024"."""
+    settled, following = list[_Named](), None
+    for each in sorted(found, key=lambda each: each.at, reverse=True):
+        if each.yearless and following is not None and not following.yearless:
+            years = following.first.year - each.first.year
+            years -= each.first + relativedelta(years=years) > following.first
+            shift = relativedelta(years=years)
+            each = _Named(each.first + shift, each.last + shift, each.at)
+        settled.append(each)
+        following = each
+    return settled
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -311,35 +311,30 @@ def _occasion_days(days: tuple[int, int, int], year: int) -> tuple[date, date]:
     """Return the first and the last day of a season or a feast in a year."""
     if not days[2]:
         start = date(year, days[0], 1)
-        return start, _month_end(start + timedelta(days=70))
+        return start, start + relativedelta(months=3) - _DAY
     start = easter(year) - 2 * _DAY if days == EASTER else date(year, *days[:2])
     return start, start + (days[2] - 1) * _DAY
 
 
-def _month_end(day: date) -> date:
-    return day.replace(day=calendar.monthrange(day.year, day.month)[1])
+def _whole_year(year: int) -> _Named:
+    return _Named(date(year, 1, 1), date(year, 12, 31))
 
 
-def _unit_back(today: date, count: int, unit: str) -> tuple[date, date]:
+def _unit_back(today: date, count: int, unit: str) -> _Named:
     """Return the day, the week or the month of the calendar that many back."""
-    if unit == "day":
-        return today - count * _DAY, today - count * _DAY
-    if unit == "week":
-        monday = today - timedelta(days=today.weekday() + 7 * count)
-        return monday, monday + timedelta(days=6)
-    months = today.year * 12 + today.month - 1 - count
-    first = date(months // 12, months % 12 + 1, 1)
-    return first, _month_end(first)
+    monday = today - today.weekday() * _DAY
+    began = {"day": today, "week": monday, "month": today.replace(day=1)}[unit]
+    first = began - count * _UNITS[unit]
+    return _Named(first, first + _UNITS[unit] - _DAY)
 
 
-def _ago_days(today: date, count: int, unit: str) -> tuple[date, date]:
+def _days_ago(today: date, count: int, unit: str) -> _Named:
     """Return the days that somebody may mean by so many of a unit ago."""
     if unit == "year":
-        year = max(1, today.year - count)
-        return date(year, 1, 1), date(year, 12, 31)
-    day = today - min(count, 5000) * timedelta(days=int(values.UNIT_DAYS[unit]))
-    slack = timedelta(days=int(values.UNIT_DAYS[unit]) // 2)
-    return day - slack, day + slack
+        return _whole_year(max(1, today.year - count))
+    unit_days = int(values.UNIT_DAYS[unit])
+    day, slack = today - min(count, 5000) * unit_days * _DAY, unit_days // 2 * _DAY
+    return _Named(day - slack, day + slack)
 
 
 @cache
