@@ -103,7 +103,9 @@ def _han_names(run: str, language: str, said: str) -> Iterator[str]:
         if len(surname + rest) > 1 and surname + rest not in said:
             yield surname + rest
         rest = ""
-        surname = part if is_new and _is_surname(part) else ""
+        # jieba has some surnames as other words alone
+        may_lead = part in _FURTHER_SURNAMES or _dictionary().get(part, 0) < 0
+        surname = part if is_new and len(part) == 1 and may_lead else ""
         if len(part) > 1 and is_new and _is_name(part, language):
             yield part
 
@@ -114,10 +116,6 @@ def _goes_on(text: str) -> bool:
     return word is not None and any(
         word[0][:end] in words.listed("ja") for end in range(word.end(1) + 1, word.end() + 1)
     )
-
-
-def _is_surname(part: str) -> bool:
-    return len(part) == 1 and (part in _FURTHER_SURNAMES or _dictionary().get(part, 0) < 0)
 
 
 def _is_name(part: str, language: str) -> bool:

@@ -188,7 +188,7 @@ def strange(
         language: Of the text, `de`.
     """
     first = {
-        words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in _named_sentences(text)
+        words.folded(sentence.split()[0].strip("\"'“„«(")) for sentence in words.sentences(text)
     }
     placed = _placed(text, known_names) if language == "de" else set[str]()
     claimed = dict.fromkeys(word for word in claims(text, language) if len(word) > 1)
@@ -244,10 +244,6 @@ def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
         for ground in grounds
         for other in map(words.folded, stop_words.WORD.findall(ground))
     )
-
-
-def _named_sentences(text: str) -> list[str]:
-    return [sentence for sentence in words.sentences(text) if sentence.split()]
 
 
 def _is_noun(word: str, language: str) -> bool:

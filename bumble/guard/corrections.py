@@ -224,12 +224,11 @@ def _strength(
 
 def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     times, language = subject.read.times, subject.language
-    days = {*times.ordinals, *(day for _, day in times.dated)}
     told = [one for one in subject.read.numbers if one.value > 1]
     is_of_date = times.dated or times.full_months
     for number in told:
         is_year = bool(is_of_date) and number.value in values.YEARS
-        if number.value not in days and not is_year:
+        if number.value not in times.days_of_month and not is_year:
             look = partial(_look_for_number, number, told, subject.read.content)
             yield Value("number", "", look)
     told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}
@@ -331,9 +330,8 @@ def is_denied(number: Number, subject: Subject) -> bool:
 def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
     times = clause.read.times
     denied = values.read(" ".join(clause.denied), words.DEFAULT_LANGUAGE)
-    days = {*wanted.ordinals, *(day for _, day in wanted.dated)}
     denies = bool(
-        days.intersection(one.value for one in denied.numbers)
+        wanted.days_of_month.intersection(one.value for one in denied.numbers)
         or wanted.full_weekdays & denied.times.weekdays
         or wanted.full_months & denied.times.months
     )

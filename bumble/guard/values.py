@@ -17,6 +17,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise, takewhile
 from typing import Any, Literal
 
+from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from bumble import patterns
@@ -50,7 +51,6 @@ in 1 week: अगले हफ़्ते, अगले सप्ताह; 0 w
 thursday: बृहस्पतिवार, गुरूवार, वीरवार; skip: पर, तारीख़, कृपया, प्लीज़""",
 }
 _EITHER_WAY = {"कल": (-1, 1), "परसों": (-2, 2)}  # days from now: before, or after it
-_DUALS = {"ساعتين": 2 / 24, "دقيقتين": 2 / 1440, "يومين": 2, "اسبوعين": 14, "شهرين": 60}
 _AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _LEADING = 20  # of a language's words, the commonest: "på", "u", "pe"
@@ -95,7 +95,6 @@ _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentenc
 YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
-_DAYS_OF_MONTH = range(1, MOST_DAYS + 1)
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
@@ -114,9 +113,14 @@ _PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their day
     UNIT_DAYS["week"]: (7, UNIT_DAYS["day"], "days"),
     UNIT_DAYS["year"]: (12, UNIT_DAYS["month"], "months"),
 }
-_NIGHTS = """
-night nights nacht nachte nachten nuit nuits noche noches notte notti noite
-"""
+_NIGHTS = "night nights nacht nachte nachten nuit nuits noche noches notte notti noite"
+# Units of time that `dateparser` lacks, and how many days each is.
+_FURTHER_UNITS = {
+    **dict.fromkeys(_NIGHTS.split(), 1.0),
+    **dict.fromkeys(_DECADES.split(), 10.0 * YEAR_DAYS),
+    **{"fortnight": 14, "fortnights": 14},
+    **{"ساعتين": 2 / 24, "دقيقتين": 2 / 1440, "يومين": 2, "اسبوعين": 14, "شهرين": 60},
+}
 SPAN_LIMIT = 200  # days of a span from which a day may follow
 
 
@@ -161,6 +165,11 @@ class Times(Struct, frozen=True):
     perhaps: frozenset[tuple[int, int]] = frozenset()  # what a decimal is, if it is a day
 
     @property
+    def days_of_month(self) -> set[int]:
+        """The days, of whatever month."""
+        return {*self.ordinals, *(day for _, day in self.dated)}
+
+    @property
     def are_there(self) -> bool:
         """Whether any day is named."""
         return bool(self.dated or self.ordinals or self.weekdays or self.offsets)
@@ -190,8 +199,8 @@ class Calendar(Struct, frozen=True):
 def calendar_words(language: str) -> Calendar:
     """Return the words of time of a language, and of those that are read beside it."""
     months: dict[str, int] = {}
-    weekdays: dict[str, int] = {}
-    units: dict[str, float] = {}
+    weekdays = {"sonnabend": 5, "sonnabends": 5}
+    units = dict(_FURTHER_UNITS)
     relative = dict.fromkeys(map(words.folded, _AFTER_TOMORROW), (2, 2))
     for code in dict.fromkeys((*_LANGUAGES, language)):
         info = time_words(code)
@@ -203,9 +212,6 @@ def calendar_words(language: str) -> Calendar:
                 for word in info.get(name, ())
                 if len(word) > 1 and (code == language or not number_words.is_own(word, language))
             }
-        weekdays |= {"sonnabend": 5, "sonnabends": 5}
-        units |= {"fortnight": 14, "fortnights": 14} | dict.fromkeys(_NIGHTS.split(), 1)
-        units |= dict.fromkeys(_DECADES.split(), 10 * YEAR_DAYS) | _DUALS
         for said, told in info.get("relative-type", {}).items():
             if found := _RELATIVE.fullmatch(said):
                 first, last = _offset(said, *found.groups())
@@ -325,7 +331,11 @@ def read(text: str, language: str) -> ReadText:
         for run in found
         if run.start not in used
     ]
-    numbers += [number for run in found if run.start in used for number in _year(run)]
+    numbers += [  # a year that stands in a date may be asked for by itself
+        Number(run.value, str(run.value), "", "", 0, ordinal=False, claimed=True)
+        for run in found
+        if run.start in used and run.value in YEARS
+    ]
     numbers += [
         _noon(tokens, n, language, found) for n, one in enumerate(tokens) if one in clock.NOONS
     ]
@@ -334,7 +344,7 @@ def read(text: str, language: str) -> ReadText:
         for run in days
         if run.start
         and tokens[run.start - 1] in terms.weekdays
-        and run.value in _DAYS_OF_MONTH
+        and 1 <= run.value <= MOST_DAYS
         and not number_words.is_loose(tokens[run.start], run.value)  # "lundi à 8h"
     }
     times = _times(text, tokens, dated, ordinals, terms, found, _full_tokens(said, terms, language))
@@ -452,29 +462,14 @@ def _is_noun(token: str, terms: Calendar, language: str) -> bool:
     )
 
 
-def _year(run: Run) -> Iterator[Number]:
-    """Yield a year that stands in a date, which may be asked for by itself."""
-    if run.value in YEARS:
-        word = str(run.value)
-        yield Number(run.value, word, "", "", 0, ordinal=False, claimed=True)
-
-
-def _stems(tokens: Sequence[str], language: str) -> frozenset[str]:
+def _content(tokens: Sequence[str], terms: Calendar, language: str) -> frozenset[str]:
+    empty = (stop_words.WORDS, terms.months, terms.weekdays, terms.units)
     return frozenset(
         words.stem(part, language)
         for token in tokens
-        for part in {token, *token.split("-")}
-        if part and token not in stop_words.WORDS and token[0].isalpha() and value(token) is None
+        if token[0].isalpha() and value(token) is None and not any(token in one for one in empty)
+        for part in {token, *token.split("-")} - {""}
     )
-
-
-def _content(tokens: Sequence[str], terms: Calendar, language: str) -> frozenset[str]:
-    told = [
-        token
-        for token in tokens
-        if not (token in terms.months or token in terms.weekdays or token in terms.units)
-    ]
-    return _stems(told, language)
 
 
 def _dates(
@@ -623,7 +618,7 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
     days |= {
         day
         for n in times.ordinals
-        for month in _months_around(today)
+        for month in {one.month for one in around(today)}
         for day in near(today, month, n)
     }
     for weekday in times.weekdays:
@@ -675,13 +670,9 @@ def near(today: date, month: int, day: int) -> set[date]:
     return found
 
 
-def _months_around(today: date) -> set[int]:
-    return {(today.month + n - 1) % 12 + 1 for n in (-1, 0, 1)}
-
-
 def around(today: date) -> tuple[date, date, date]:
     """Return a day, and one of the month before it and of the month behind."""
-    return today - timedelta(30), today, today + timedelta(30)
+    return today - relativedelta(months=1), today, today + relativedelta(months=1)
 
 
 def _slack(days: int) -> range:

@@ -204,10 +204,15 @@ def _held(
         return SourceVerdict("mend", f"nobody said {', '.join(strange)}{hint}")
     sentence = _sentence(text, people, language, cites=is_told)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
-    chosen = {each.id for each in cited}
     spoken = words.language(*(each.text for each in (*cited, *said)), default=language)
     talk = [
-        _source(each, sources.zone, spoken, is_cited=each.id in chosen)
+        Source(
+            each.text,
+            words.folded(each.who),
+            values.read(each.text, spoken),
+            each.at.astimezone(sources.zone),
+            each in cited,
+        )
         for each in sorted(said, key=lambda said: said.at)
     ]
     stands = [source for source in talk if source.is_cited]
@@ -229,11 +234,6 @@ def _is_of_itself(text: str, sources: ClaimSources) -> bool:
     rules = form.rules_of(words.language(text, *(one.text for one in sources.window)))
     speaks = rules is not None and not rules.i.isdisjoint(tokens)
     return speaks or tokens[:1] == [words.folded(sources.entity)]
-
-
-def _source(said: Said, zone: tzinfo, language: str, *, is_cited: bool) -> Source:
-    at, who = said.at.astimezone(zone), words.folded(said.who)
-    return Source(said.text, who, values.read(said.text, language), at, is_cited)
 
 
 def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = True) -> Subject:
@@ -337,16 +337,12 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
             and (few or not one.unit or clauses.akin(one.unit, number.unit))
             for one in read.numbers
         )
-        or (may_be_day and number.value in _days_named(read))
+        or (may_be_day and number.value in read.times.days_of_month)
         for read in _read(number, sentence, sources)
     ) or (
         number.value in sentence.read.times.ordinals
         and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
     )
-
-
-def _days_named(read: ReadText) -> set[int]:
-    return {*read.times.ordinals, *(day for _, day in read.times.dated)}
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:
