@@ -17,19 +17,22 @@ from bumble.text import words
 
 _WRITTEN = patterns.compile(r"(\d{1,2})([:h.])([0-5]\d)")
 _HALF = Decimal("0.5")
-PARTS = dict.fromkeys(HALVES, _HALF) | dict.fromkeys(
-    ("quarter", "quarters", "viertel", "quart", "cuarto", "quarto", "kwart"), Decimal("0.25")
-)
-PARTS |= {"mezz": _HALF, "poł": _HALF, "пол": _HALF, "dreiviertel": Decimal("0.75")}
-PARTS |= dict.fromkeys(("نصف", "نص", "आधा", "आधे", "साढे"), _HALF) | {"ربع": Decimal("0.25")}
+_QUARTER = Decimal("0.25")
 # Behind an hour, and what only an hour has before it: "dokuz buçuk", "सवा नौ".
-BEHIND = dict.fromkeys(("buçuk", "ونصف", "ونص", "والنصف"), _HALF)
-BEHIND |= dict.fromkeys(("وربع", "والربع"), Decimal("0.25"))
-BEHIND |= dict.fromkeys(("وثلث", "والثلث"), Decimal(1) / 3)
-BEHIND = {words.folded(word): part for word, part in BEHIND.items()}
-_BEFORE = {"सवा": Decimal("0.25"), "पौने": Decimal("-0.25")}
-PARTS |= BEHIND
-PARTS |= dict.fromkeys(("anderthalb", "anderhalf", "połtorej"), Decimal("1.5"))
+BEHIND = {
+    **dict.fromkeys(map(words.folded, ("buçuk", "ونصف", "ونص", "والنصف")), _HALF),
+    **dict.fromkeys(map(words.folded, ("وربع", "والربع")), _QUARTER),
+    **dict.fromkeys(map(words.folded, ("وثلث", "والثلث")), Decimal(1) / 3),
+}
+_BEFORE = {"सवा": _QUARTER, "पौने": -_QUARTER}
+PARTS = {
+    **dict.fromkeys((*HALVES, "mezz", "poł", "пол", "نصف", "نص", "आधा", "आधे", "साढे"), _HALF),
+    **dict.fromkeys(("quarter", "quarters", "viertel", "quart", "cuarto", "quarto"), _QUARTER),
+    **dict.fromkeys(("kwart", "ربع"), _QUARTER),
+    **dict.fromkeys(("anderthalb", "anderhalf", "połtorej"), Decimal("1.5")),
+    "dreiviertel": 3 * _QUARTER,
+    **BEHIND,
+}
 # Between an hour and its minutes: those that stand behind it, and those that stand before it.
 _HOUR_FIRST = {"et": 1, "y": 1, "e": 1, "moins": -1, "menos": -1, "meno": -1, "الا": -1}
 MINUS = frozenset(word for word, side in _HOUR_FIRST.items() if side < 0)

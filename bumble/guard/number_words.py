@@ -157,18 +157,21 @@ _arabic |= {
 _BY_LANGUAGE["ar"] = {
     words.folded(lead + word): value for lead in _ARABIC_LEADS for word, value in _arabic.items()
 }
-_BY_LANGUAGE["fr"] |= {
-    "cents": 100,
-    "vingts": 20,
-    "septante": 70,
-    "huitante": 80,
-    "octante": 80,
-    "nonante": 90,
+_OTHER_FORMS = {
+    "fr": {
+        "cents": 100,
+        "vingts": 20,
+        "septante": 70,
+        "huitante": 80,
+        "octante": 80,
+        "nonante": 90,
+    },
+    "es": {"un": 1},
+    "it": {"un": 1},
+    "sv": {"en": 1},
+    "pl": {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000},
 }
-for _code in ("es", "it"):
-    _BY_LANGUAGE[_code]["un"] = 1
-_BY_LANGUAGE["sv"]["en"] = 1
-_BY_LANGUAGE["pl"] |= {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000}
+_BY_LANGUAGE |= {code: _BY_LANGUAGE[code] | more for code, more in _OTHER_FORMS.items()}
 ORDINALS = {word: value for value, row in _ORDINAL_ROWS.items() for word in row.split()}
 OTHERS = {word: value for value, row in _OTHER_ROWS.items() for word in row.split()}
 # These mean something else in another language: there they are no numbers.

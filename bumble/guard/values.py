@@ -118,8 +118,13 @@ _NIGHTS = "night nights nacht nachte nachten nuit nuits noche noches notte notti
 _FURTHER_UNITS = {
     **dict.fromkeys(_NIGHTS.split(), 1.0),
     **dict.fromkeys(_DECADES.split(), 10.0 * YEAR_DAYS),
-    **{"fortnight": 14, "fortnights": 14},
-    **{"ساعتين": 2 / 24, "دقيقتين": 2 / 1440, "يومين": 2, "اسبوعين": 14, "شهرين": 60},
+    "fortnight": 14,
+    "fortnights": 14,
+    "ساعتين": 2 / 24,
+    "دقيقتين": 2 / 1440,
+    "يومين": 2,
+    "اسبوعين": 14,
+    "شهرين": 60,
 }
 SPAN_LIMIT = 200  # days of a span from which a day may follow
 

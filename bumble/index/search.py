@@ -145,8 +145,9 @@ def search(
         return []
     search_query = _Query(index, query, limit, only or Filter(), period)
     mean = embedder.unrelated_cosine if embedder else 0.0
-    if embedder and (meaning := _meaning(index, query, embedder)):
-        scored = _by_token(search_query, meaning, limit, shares, (asker, asking))
+    asked = _embedded(index, query, embedder) if embedder else None
+    if asked:
+        scored = _by_token(search_query, asked, mean, limit, shares, (asker, asking))
     else:
         scored = _by_words(search_query, shares)
     if fits:
@@ -157,15 +158,7 @@ def search(
     return _with_ends(index, list(islice(standing, limit)))
 
 
-class _Meaning(Struct, frozen=True):
-    """A query as an embedder has it."""
-
-    vector: Floats
-    tokens: QueryTokens
-    unrelated: float  # mean cosine of unrelated texts
-
-
-def _meaning(index: Index, query: str, embedder: Embedder) -> _Meaning | None:
+def _embedded(index: Index, query: str, embedder: Embedder) -> tuple[Floats, QueryTokens] | None:
     """Embed a query; None where words alone tell. An index of another model is an error."""
     stored = index.store.meta("identity")
     if not stored:
@@ -177,7 +170,7 @@ def _meaning(index: Index, query: str, embedder: Embedder) -> _Meaning | None:
             f"its vectors were made by {made_by}, not by {embedder.identity.model} as set now",
         )
     vector, tokens = embedder.embed_query(query)
-    return _Meaning(vector, tokens, embedder.unrelated_cosine) if len(tokens.pieces) else None
+    return (vector, tokens) if len(tokens.pieces) else None
 
 
 class _Query:
@@ -210,14 +203,14 @@ class _Query:
         return _joined([chunk_key for chunk_key, _ in leg] for leg in legs)
 
 
-def _usual(store: Store, meaning: _Meaning) -> float:
+def _usual(store: Store, vector: Floats, unrelated: float) -> float:
     """Return the cosine of a query with any text of the index; at least that of any texts."""
-    cosines = list(store.cosines(meaning.vector, store.sample(SAMPLE)).values())
+    cosines = list(store.cosines(vector, store.sample(SAMPLE)).values())
     if not cosines:
-        return meaning.unrelated
+        return unrelated
     count, middle = len(cosines), late.median(np.array(cosines, np.float64))
-    usual = (count * middle + UNSEEN * meaning.unrelated) / (count + UNSEEN)
-    return max(meaning.unrelated, round(usual, 6))
+    usual = (count * middle + UNSEEN * unrelated) / (count + UNSEEN)
+    return max(unrelated, round(usual, 6))
 
 
 def _joined(legs: Iterable[Iterable[int]]) -> list[int]:
@@ -277,16 +270,18 @@ def _by_words(search_query: _Query, shares: late.Shares) -> list[_Scored]:
 
 def _by_token(
     search_query: _Query,
-    meaning: _Meaning,
+    asked: tuple[Floats, QueryTokens],
+    unrelated: float,
     limit: int,
     shares: late.Shares,
     who: tuple[str, rerank.RerankTurn | None],
 ) -> list[_Scored]:
     """Score the best candidates of both legs by their tokens."""
-    index, usual = search_query.index, _usual(search_query.index.store, meaning)
+    index, (vector, tokens) = search_query.index, asked
+    usual = _usual(index.store, vector, unrelated)
     question = rerank.RerankQuestion(
         search_query.text,
-        meaning.tokens,
+        tokens,
         search_query.asked,
         index.store.counts(search_query.asked),
         frozenset(() if search_query.asked else search_query.lexical),
@@ -298,12 +293,12 @@ def _by_token(
     )
     allowed = None
     if index.lengths.chunks > rerank.FEW:
-        allowed = [*search_query.lexical, *search_query.dense(meaning.vector)]
+        allowed = [*search_query.lexical, *search_query.dense(vector)]
     elif search_query.where:
         allowed = index.store.passing(search_query.where, search_query.values)
     ranked = rerank.rank(index.store, question, allowed, limit, shares)
     rows = {int(row[0]): row for row in index.store.hit_rows(list(ranked))}
-    near = index.store.cosines(meaning.vector, list(rows))
+    near = index.store.cosines(vector, list(rows))
     relevance = rerank.scaled([total for total, _ in ranked.values()])
     return [
         _Scored(rows[key], replace(parts, cosine=near.get(key), relevance=scaled, usual=usual))

@@ -61,7 +61,7 @@ _LEAST = 1e-6  # probability; fastText is surer of what it rules out than short 
 _SHARPNESS, _STOP_WORD = 0.6, 0.5  # fastText is too sure of what is typed without accents
 CLEAR = 2.0  # how many times likelier than any other the language of a text must be
 ENOUGH_LETTERS = 20  # a shorter text speaks for a language in proportion
-TELLING_LETTER, OTHER_SCRIPTS = 3, 0x370  # how many letters one counts for, from this sign on
+TELLING_LETTER, OTHER_SCRIPTS = 3, "\u0370"  # how many letters one counts for, from this sign on
 CHANGES = 0.2  # how often somebody goes on in another language
 _NO_WORDS = patterns.compile(
     r"https?://\S+|www\.\S+|(?<!\S)\S[^\s@]*@\S+|`[^`]*`"
@@ -105,19 +105,16 @@ def spoken(texts: Iterable[str], before: str = "", *, is_others: bool = False) -
     if is_others:
         shares = _going_on(shares)
     for text in texts:
-        weight = min(1.0, _letters(text) / ENOUGH_LETTERS)
+        # a letter of a script that few languages share tells as much as several
+        letters = [
+            TELLING_LETTER if char >= OTHER_SCRIPTS else 1 for char in text if char.isalpha()
+        ]
+        weight = min(1.0, sum(letters) / ENOUGH_LETTERS)
         weighed = _weighed(_going_on(shares), evidence(text), weight)
         total = sum(weighed.values())
         shares = {code: share / total for code, share in weighed.items()}
     first, second, *_ = _ranked(shares)
     return first[0] if first[1] >= CLEAR * second[1] else before
-
-
-def _letters(text: str) -> int:
-    """Count letters; one of a script that few languages share tells as much as several."""
-    return sum(
-        TELLING_LETTER if ord(char) >= OTHER_SCRIPTS else 1 for char in text if char.isalpha()
-    )
 
 
 def _going_on(shares: Mapping[str, float]) -> dict[str, float]:
@@ -160,7 +157,7 @@ def evidence(text: str) -> Mapping[str, float]:
         for code in listed.get(word if word.isascii() else stop_words.folded(word), ()):
             told[code] += _STOP_WORD
     letters = [char for char in plain if char.isalpha()]
-    if sum(ord(char) >= OTHER_SCRIPTS for char in letters) > len(letters) / 2:
+    if sum(char >= OTHER_SCRIPTS for char in letters) > len(letters) / 2:
         out = _SHARPNESS * math.log(_RULED_OUT)
         told |= {code: out for code in told if code not in _IN_OTHER_LETTERS}
     whole = stop_words.with_apostrophes(text)
