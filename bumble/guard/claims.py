@@ -221,7 +221,7 @@ def _placed(text: str, known_names: Sequence[str]) -> set[str]:
     known = {part.casefold() for name in known_names for part in name.split()}
     pairs = [pair for joined in _JOINED.findall(text.casefold()) for pair in (joined, joined[::-1])]
     placed = {
-        *(sentence.split()[0].strip("\"'“„«(") for sentence in _named_sentences(text)),
+        *(sentence.split()[0].strip("\"'“„«(") for sentence in words.sentences(text)),
         *(word for other, word in pairs if other in known),
         *(
             word
