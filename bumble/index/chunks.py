@@ -120,8 +120,13 @@ def read(kind: str, path: Path, *, name: str, zone: tzinfo) -> list[Chunk]:
     """
     if kind == _MESSAGE:
         return _numbered(_messages(path, name))
-    parts = texts(kind, path, zone=zone)
-    return _numbered(chunk for part in parts for chunk in _chunks(kind, part))
+    return _numbered(
+        chunk
+        for part in texts(kind, path, zone=zone)
+        for chunk in _chunks(
+            kind, part, words.language(part.text[:TELLING_CHARS], default=terms.FIRST)
+        )
+    )
 
 
 def texts(kind: str, path: Path, *, zone: tzinfo, part: str | None = None) -> Iterator[RecordText]:
@@ -171,10 +176,9 @@ def spoken_name(person: str) -> str:
     return person.replace("-", " ").title()
 
 
-def _chunks(kind: str, of: RecordText) -> Iterator[Chunk]:
-    """Make the chunks of a text."""
+def _chunks(kind: str, of: RecordText, code: str) -> Iterator[Chunk]:
+    """Make the chunks of a text in a language."""
     language = form.language(of.text)
-    code = words.language(of.text[:TELLING_CHARS], default=terms.FIRST)
     for piece in of.passages:
         embedded = f"{of.head}{piece.text}"
         yield Chunk(
@@ -335,50 +339,32 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
         speaker = spoken_name(message.speaker or session.by)  # as a search asks for people
         if message.role == "assistant":
             speaker = message.called(name)
+        said = RecordText(
+            message.id,
+            message.text,
+            lines.get(message.id, 1),
+            origin=base.Provenance(trust=message.trust, audience=people),
+            head=f"({spoken_date(message.at.date())}) {speaker} said: ",
+            at=message.at.isoformat(),
+            people=people,
+            tags=tuple(words.tags_in(message.text)),
+        )
         chunks = [
             replace(
                 chunk,
-                people=people,
-                audience=people,
+                around=tuple(term for turn in before for term in turn.terms),
+                recipe=_recipe(chunk.embedded, before),
                 session=session.id,
                 turn=number,
                 speaker=speaker,
                 form=form.form(chunk.text, form.language(chunk.text, language)),
             )
-            for chunk in _turn(message, speaker, lines.get(message.id, 1), before, code)
+            for chunk in _chunks(_MESSAGE, said, _language(message.text[:TELLING_CHARS], code))
         ]
         yield from chunks
         terms_of_turn = tuple(term for chunk in chunks for term in chunk.terms)[:AROUND_TERMS]
         turn = _Turn(tuple(chunk.embedded for chunk in chunks), terms_of_turn)
         before = [turn, *before][: len(AROUND_WEIGHTS)]
-
-
-def _turn(
-    message: sessions.Message,
-    speaker: str,
-    line: int,
-    before: Sequence[_Turn],
-    spoken: str,
-) -> Iterator[Chunk]:
-    head = f"({spoken_date(message.at.date())}) {speaker} said: "
-    around = tuple(term for turn in before for term in turn.terms)
-    language = _language(message.text[:TELLING_CHARS], spoken)
-    for piece in form.split(message.text):
-        embedded = head + piece.text
-        yield Chunk(
-            message.id,
-            piece.text,
-            line,
-            kind=_MESSAGE,
-            embedded=embedded,
-            terms=tuple(terms.terms(embedded, language)),
-            around=around,
-            recipe=_recipe(embedded, before),
-            at=message.at.isoformat(),
-            tags=_folded(words.tags_in(message.text)),
-            trust=message.trust,
-            language=language,
-        )
 
 
 def _language(text: str, spoken: str) -> str:
