@@ -125,8 +125,8 @@ def _follows_article(sentence: _Sentence, n: int) -> bool:
 
 def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
     word = sentence.plain[n]
-    inflected = word.endswith(_INFLECTIONS)
-    return sentence.tokens[n][0].islower() and inflected and word not in stop_words.WORDS | ARTICLES
+    may_be = sentence.tokens[n][0].islower() and word.endswith(_INFLECTIONS)
+    return may_be and word not in stop_words.WORDS | ARTICLES
 
 
 def _occurs(

@@ -53,16 +53,17 @@ def lines(messages: Sequence[Message], names: Mapping[str, str], own_name: str) 
         names: What people are called, by id.
         own_name: What the entity is called.
     """
-    spoken_lines = []
-    for message in messages:
-        if message.role == "tool":
-            continue
-        weight = OWN_WEIGHT if message.role == "assistant" else 1.0
-        speaker = message.called(own_name, names)
-        spoken_lines += [
-            SpokenLine(message.id, speaker, text, weight) for text in parts(message.text)
-        ]
-    return spoken_lines
+    return [
+        SpokenLine(
+            message.id,
+            message.called(own_name, names),
+            text,
+            OWN_WEIGHT if message.role == "assistant" else 1.0,
+        )
+        for message in messages
+        if message.role != "tool"
+        for text in parts(message.text)
+    ]
 
 
 def parts(text: str) -> list[str]:
@@ -89,13 +90,14 @@ def choose(
     chosen: list[int] = []
     left = list(range(len(candidates)))
     while left:
-        values = [(_worth(candidates[n], words[n] - covered_words, weights), n) for n in left]
-        fitting = [
-            pair for pair in values if pair[0] > 0 and cost(candidates[pair[1]]) <= budget_tokens
-        ]
-        if not fitting:
+        worth = {
+            n: _worth(candidates[n], words[n] - covered_words, weights)
+            for n in left
+            if cost(candidates[n]) <= budget_tokens
+        }
+        best = max(worth, key=lambda n: (worth[n], -n), default=None)
+        if best is None or worth[best] <= 0:
             break
-        _, best = max(fitting, key=lambda pair: (pair[0], -pair[1]))
         chosen.append(best)
         left.remove(best)
         covered_words |= words[best]

@@ -10,6 +10,7 @@ import calendar
 from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -360,9 +361,7 @@ def _without_hissing(word: str, language: str) -> str:
 
 def _apart(word: str, other: str) -> float:
     """Return how many letters two words differ by; a vowel counts half, as vowels drift most."""
-    costs = [0.0]
-    for char in other:
-        costs.append(costs[-1] + _weight(char))
+    costs = list(accumulate(map(_weight, other), initial=0.0))
     for own in word:
         before, costs = costs, [costs[0] + _weight(own)]
         for n, char in enumerate(other, 1):

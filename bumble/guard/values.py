@@ -453,8 +453,9 @@ def _number(tokens: Sequence[str], run: Run, at: Clock, terms: Calendar, languag
 def _noon(tokens: Sequence[str], place: int, language: str, found: Sequence[Run]) -> Number:
     run = Run(place, place + 1, Decimal(12))
     hours = clock.read(tokens, run, language, found).hours
-    word = tokens[place]
-    return Number(run.value, word, "clock", "", 0, ordinal=False, claimed=False, hours=hours)
+    return Number(
+        run.value, tokens[place], "clock", "", 0, ordinal=False, claimed=False, hours=hours
+    )
 
 
 def _is_noun(token: str, terms: Calendar, language: str) -> bool:

@@ -123,8 +123,7 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     if not is_own and (only := _said_by_entity(claim.text, cited, heard, sources, own)):
         return SourceVerdict("mend", f"only {sources.entity} said {only}")
     found = _held(claim.text, said if is_own else cited, said, sources, is_told=not is_own)
-    goes_beyond = claim.inference or is_own
-    return SourceVerdict("inference") if found == KEPT and goes_beyond else found
+    return SourceVerdict("inference") if found == KEPT and (claim.inference or is_own) else found
 
 
 def _said_by_entity(
@@ -446,10 +445,12 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
 
 def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterator[Decimal]:
     """Yield how many units of time lie between days that are named, or make up others."""
-    days = {source.at.date() for source in sources if source.at is not None}
-    for source in sources:
-        if source.at is not None:
-            days |= values.days_of(source.read.times, source.at)
+    days = {
+        day
+        for source in sources
+        if source.at is not None
+        for day in (source.at.date(), *values.days_of(source.read.times, source.at))
+    }
     unit = Decimal(number.unit_days)
     if number.unit_days == values.UNIT_DAYS["month"]:
         named = {month for source in sources for month in source.read.times.full_months}
@@ -463,8 +464,8 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
     spans = [one.value * Decimal(one.unit_days) / unit for one in told if one.unit_days]
     for span in spans:
         yield from (span, Decimal(int(span)), Decimal(round(span)))  # three decades and one
-    for one_span, other_span in combinations(spans, 2):  # five days, and then three weeks
-        yield one_span + other_span
+    # five days, and then three weeks
+    yield from (one_span + other_span for one_span, other_span in combinations(spans, 2))
 
 
 def _by_sums(

@@ -284,8 +284,8 @@ def _connect(path: Path, flags: int) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.enable_load_extension(True)
-    folder = package_folder("sqlite_vec")  # its import costs more than loading its library
-    connection.load_extension(str(folder / "vec0"))
+    # the package's import costs more than loading its library
+    connection.load_extension(str(package_folder("sqlite_vec") / "vec0"))
     connection.enable_load_extension(False)
     connection.execute("pragma synchronous = normal")
     connection.execute("pragma secure_delete = on")  # what is taken out is overwritten

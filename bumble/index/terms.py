@@ -111,9 +111,8 @@ def _parts(term: str, *, asked: bool) -> list[str]:
     if stop_words.UNSPACED_SIGN.match(term):
         pairs = [term[n : n + 2] for n in range(len(term) - 1)]
         return pairs if asked and pairs else [*term, *pairs]
-    if lead := _HEBREW_LEAD.match(term):
-        return [term, term[lead.end() :]]
-    return [term]
+    lead = _HEBREW_LEAD.match(term)
+    return [term, term[lead.end() :]] if lead else [term]
 
 
 @lru_cache(maxsize=64)

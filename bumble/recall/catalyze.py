@@ -77,8 +77,9 @@ def find(
         register: One of `topics.REGISTERS`.
         limit: At most so many results.
     """
-    pool = max(POOL, 2 * limit)
-    plain = memory_search.find(memory, config, search, query, limit=pool, unasked=False)
+    plain = memory_search.find(
+        memory, config, search, query, limit=max(POOL, 2 * limit), unasked=False
+    )
     met = list(_met(memory, config, search, query)) if memory.embedder else []
     chosen = tuple(ordered(joined(plain, met), register, limit))
     shown = {_key(hit) for hit in chosen}
@@ -93,13 +94,11 @@ def _met(
     memory: Memory, config: Config, search: memory_search.Search, query: str
 ) -> list[Contribution]:
     """Return the topics' questions that are near a query, with what each brings to mind."""
-    kind = (topics.TOPIC.passages,)
-    asked = memory.search(query, kinds=kind, limit=QUESTIONS, audience=search.readers)
-    names = (
-        {file.id: file.name for file in topics.TOPIC.readable(memory.entity.topics)}
-        if asked
-        else {}
+    asked = memory.search(
+        query, kinds=(topics.TOPIC.passages,), limit=QUESTIONS, audience=search.readers
     )
+    files = topics.TOPIC.readable(memory.entity.topics) if asked else ()
+    names = {file.id: file.name for file in files}
     return [
         Contribution(
             hit.text,

@@ -395,9 +395,7 @@ def touches(hit: Hit, config: Config, asked: int) -> bool:
 
 def threshold(hit: Hit, config: Config) -> float:
     """Return the nearness from which a hit comes to mind by itself."""
-    if hit.kind == "knowledge":
-        return KNOWLEDGE_THRESHOLD
-    return config.recall.preamble_threshold
+    return KNOWLEDGE_THRESHOLD if hit.kind == "knowledge" else config.recall.preamble_threshold
 
 
 def superseded(entity: Entity, at: datetime) -> frozenset[str]:

@@ -230,8 +230,9 @@ def _just_before(
     room = JUST_BEFORE - len(shown)
     if room <= 0 or len(texts) < 2:
         return []
-    query = "\n".join(texts)
-    hits = _unasked(runtime, search, book, query, memory_search.COME_TO_MIND, JUST_BEFORE)
+    hits = _unasked(
+        runtime, search, book, "\n".join(texts), memory_search.COME_TO_MIND, JUST_BEFORE
+    )
     hits = _told_once(runtime, hits, {name for _, name in shown})
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
@@ -378,9 +379,12 @@ def question_of(
     runtime: Runtime, session: sessions.Session, unseen: Sequence[str]
 ) -> memory_search.Search:
     """Return the search that the entity makes itself in a conversation."""
-    asking = memory_search.last_turn(session)
     return memory_search.search_of(
-        runtime, session.people, outside=session.id, unseen=unseen, asking=asking
+        runtime,
+        session.people,
+        outside=session.id,
+        unseen=unseen,
+        asking=memory_search.last_turn(session),
     )
 
 

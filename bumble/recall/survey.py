@@ -261,19 +261,16 @@ def titles(memory: Memory, readers: Collection[str] | None) -> Iterator[topic_mi
             if record not in rules and (
                 readers is None or base.may_read(view.origin.audience, readers)
             ):
-                yield topic_mining.Title(_title(view), topic_type, at=_time(view), record=record)
+                meta = view.document.meta if view.document else {}
+                named = (str(meta[key]) for key in ("title", "name") if meta.get(key))
+                name = next(named, view.id)
+                yield topic_mining.Title(name, topic_type, at=_time(view), record=record)
 
 
 def _time(view: RecordView) -> datetime | None:
     """Return when a record was written, else when the newest was of what it rests on."""
     rests_on = (base.time_of(source) for source in view.origin.sources)
     return view.at or max((at for at in rests_on if at), default=None)
-
-
-def _title(view: RecordView) -> str:
-    """Return what a record is called: by its front matter, else by its id."""
-    meta = view.document.meta if view.document else {}
-    return next((str(meta[key]) for key in ("title", "name") if meta.get(key)), view.id)
 
 
 def _passing(memory: Memory, texts: Sequence[topic_mining.Text]) -> frozenset[str]:

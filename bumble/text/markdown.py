@@ -89,9 +89,8 @@ class Document(Struct, frozen=True, dict=True):
         """How many lines in front of the body do not stand in the record's own file."""
         meta = self.source[self.meta_start : self.meta_end]
         at = meta.find(BESIDE)
-        if at < 0:
-            return 0
-        return len(lines(meta[at:])) + (0 if meta[:at].strip() else 2)  # fences
+        fences = 0 if meta[:at].strip() else 2
+        return 0 if at < 0 else len(lines(meta[at:])) + fences
 
     def line_of(self, key: str) -> int | None:
         """Return the line of the file on which a key of the front matter stands."""

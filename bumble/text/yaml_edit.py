@@ -246,9 +246,8 @@ def _value_end(source: str, key: Node, value: Node) -> int:
     """Return the index behind the value of a key."""
     start = _colon_end(source, key)
     alias = re.compile(r"[^\S\r\n]*\*[^\s,\[\]{}]+").match(source, start)
-    if alias:  # its node is the one that the anchor names, elsewhere
-        return alias.end()
-    return _end(source, value, start)
+    # the node of an alias is the one that the anchor names, elsewhere
+    return alias.end() if alias else _end(source, value, start)
 
 
 def _colon_end(source: str, key: Node) -> int:
