@@ -7,10 +7,10 @@ question, and `answers` says which of it answers. Ranking is the index's; knows 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, tzinfo
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -201,7 +201,7 @@ def find(
     asked = len(set(stop_words.telling_words(query)))
     only = search.readers[0] if len(search.readers) == 1 else ""
     period = search.period or period_of(memory, search, query)
-    gave_way = cache(lambda: superseded(memory.entity, search.at))
+    held = cache(partial(_held, memory.entity))
 
     def fits(hit: Hit) -> bool:
         if unasked and not comes_to_mind(hit, config):
@@ -209,7 +209,7 @@ def find(
         if not touching:
             return True
         is_of_it = touches(hit, config, asked) or is_within(hit, period)
-        return is_of_it and not (hit.kind == "belief" and hit.id in gave_way())
+        return is_of_it and bool(_believed([hit], held, search.at))
 
     def look(*, with_faded: bool) -> list[Hit]:
         found = memory.search(
@@ -238,7 +238,7 @@ def find(
     if wants_faded and memory.has_faded():
         hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
     # as they stand now: without what gave way, with what was put right since
-    believed = _believed(memory.entity, hits, search.at)
+    believed = _believed(hits, held, search.at)
     if not newer:
         return believed
     return beside(memory.entity, believed, search.readers, search.at.tzinfo)
@@ -400,26 +400,30 @@ def threshold(hit: Hit, config: Config) -> float:
 
 def superseded(entity: Entity, at: datetime) -> frozenset[str]:
     """Return the ids of the beliefs that gave way to others."""
-    by_id = {belief.id: belief for belief in beliefs.BELIEF.readable(entity.beliefs)}
+    held = _held(entity)
     return frozenset(
-        name for name, belief in by_id.items() if belief_strength.superseded(belief, by_id, at)
+        name for name, belief in held.items() if belief_strength.superseded(belief, held, at)
     )
 
 
-def _believed(entity: Entity, hits: Sequence[Hit], at: datetime) -> list[Hit]:
+def _held(entity: Entity) -> dict[str, beliefs.Belief]:
+    return {belief.id: belief for belief in beliefs.BELIEF.readable(entity.beliefs)}
+
+
+def _believed(
+    hits: Sequence[Hit], held: Callable[[], Mapping[str, beliefs.Belief]], at: datetime
+) -> list[Hit]:
     """Leave out beliefs that gave way to others, and say of which the entity is unsure."""
-    if not any(hit.kind == "belief" for hit in hits):
-        return list(hits)
-    by_id = {belief.id: belief for belief in beliefs.BELIEF.readable(entity.beliefs)}
-    standing: list[Hit] = []
-    for hit in hits:
-        belief = by_id.get(hit.id) if hit.kind == "belief" else None
-        if belief is None:
-            standing.append(hit)
-        elif not belief_strength.superseded(belief, by_id, at):
-            unsure = belief_strength.strength(belief, at) < belief_strength.UNSURE_BELOW
-            standing.append(replace(hit, text=f"{hit.text} (unsure)") if unsure else hit)
-    return standing
+    found = [(hit, held().get(hit.id) if hit.kind == "belief" else None) for hit in hits]
+    return [
+        replace(hit, text=f"{hit.text} (unsure)") if belief and _is_unsure(belief, at) else hit
+        for hit, belief in found
+        if belief is None or not belief_strength.superseded(belief, held(), at)
+    ]
+
+
+def _is_unsure(belief: beliefs.Belief, at: datetime) -> bool:
+    return belief_strength.strength(belief, at) < belief_strength.UNSURE_BELOW
 
 
 def _without_waiting(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
