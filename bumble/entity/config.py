@@ -19,13 +19,13 @@ from bumble import patterns
 from bumble.body.config import FeltMemoryConfig, Temperament
 from bumble.text.schema import (
     LANGUAGE_CODE,
+    TIME_ZONE,
     Above,
     Amount,
     Count,
     Positive,
     Share,
     Temperature,
-    TimeZone,
 )
 
 
@@ -502,7 +502,7 @@ class Identity(SettingGroup, frozen=True):
 
     schema_version: Positive
     name: str
-    timezone: Annotated[str, TimeZone()] = "UTC"
+    timezone: Annotated[str, TIME_ZONE] = "UTC"
     owner: Owner = Owner()
     identity: Persona = Persona()
 

@@ -12,7 +12,7 @@ import math
 import sys
 import types
 import zoneinfo
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import (
     TYPE_CHECKING,
@@ -72,37 +72,28 @@ class UnknownKeyProblem(ValueProblem):
         super().__init__(keys, "is not known")
 
 
-class TimeZone(Struct, frozen=True):
-    """The name of a time zone."""
+class Readable(Struct, frozen=True):
+    """Something that can read a value, which Meta can't say."""
+
+    read: Callable[[Any], object]  # fails over what is none
+    said: str  # what is allowed
 
     def holds(self, value: Any) -> bool:
-        """Tell whether the system knows the zone."""
+        """Tell whether it can be read."""
         try:
-            zoneinfo.ZoneInfo(value)
+            self.read(value)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             return False
         return True
 
     def __str__(self) -> str:
-        return "that names a time zone, like Europe/Berlin"
+        return self.said
 
 
-class SaneTime(Struct, frozen=True):
-    """A time that can be calculated with."""
-
-    def holds(self, value: Any) -> bool:
-        """Tell whether it has an offset, and lies in a year that records may name."""
-        try:
-            moments.read(value, "")
-        except ValueError:
-            return False
-        return True
-
-    def __str__(self) -> str:
-        return "like 2026-05-24T03:12:47+02:00"
-
-
-Moment = Annotated[datetime, SaneTime()]
+TIME_ZONE = Readable(zoneinfo.ZoneInfo, "that names a time zone, like Europe/Berlin")
+# A time that can be calculated with: it has an offset, and lies in a year that records may name.
+SANE_TIME = Readable(functools.partial(moments.read, name=""), "like 2026-05-24T03:12:47+02:00")
+Moment = Annotated[datetime, SANE_TIME]
 
 
 @functools.cache
@@ -268,8 +259,8 @@ def _fits(kind: Any, value: object) -> bool:
     return True
 
 
-def _told(notes: tuple[Any, ...]) -> list[TimeZone | SaneTime]:
-    return [note for note in notes if isinstance(note, TimeZone | SaneTime)]
+def _told(notes: tuple[Any, ...]) -> list[Readable]:
+    return [note for note in notes if isinstance(note, Readable)]
 
 
 def _required(base: Any) -> Any:

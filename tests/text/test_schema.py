@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from bumble.entity.config import OutputConfig, Persona
 from bumble.text import schema
-from bumble.text.schema import TimeZone
+from bumble.text.schema import TIME_ZONE
 
 
 class Leg(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,7 +24,7 @@ class Insect(Struct, frozen=True, forbid_unknown_fields=True):
     wings: tuple[int, ...]
     habits: Mapping[str, Annotated[float, Meta(ge=0, le=1)]]
     home: str | None
-    zone: Annotated[str, TimeZone()] = "UTC"
+    zone: Annotated[str, TIME_ZONE] = "UTC"
 
     def __post_init__(self) -> None:
         if self.flies and not self.wings:
