@@ -238,7 +238,8 @@ class PostgresServer:
         self.reach()
         number = self._number(make_id(entity), register=True)
         connection, until = self.connection(), time.monotonic() + wait_seconds
-        mine = self._held()
+        # what this thread holds: Postgres would give its session the same lock again
+        mine: set[int | None] = self._local.__dict__.setdefault("held", set())
         while number in mine or not self._locked(connection, number):
             if time.monotonic() >= until:
                 raise LockedError(entity.root, wait_seconds)
@@ -251,12 +252,6 @@ class PostgresServer:
             if not connection.closed:
                 with self.translated():
                     connection.execute("select pg_advisory_unlock(%s, %s)", (SYNC_LOCK, number))
-
-    def _held(self) -> set[int | None]:
-        """Return what this thread holds: Postgres would give its session the same lock again."""
-        if not hasattr(self._local, "held"):
-            self._local.held = set()
-        return cast("set[int | None]", self._local.held)
 
     def _locked(self, connection: Connection[Any], number: int | None) -> bool:
         with self.translated():

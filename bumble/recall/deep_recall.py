@@ -249,8 +249,8 @@ class _Metered(Wrapper):
             completion = super().complete(bounded, listen)
         except EnoughError:
             completion = replace(completion, text="".join(heard))
-        self._count(completion.usage, prompt, min(most, len(completion.text) // 4 + 1))
-        self._time(time.monotonic() - began)
+        written = min(most, len(completion.text) // 4 + 1)
+        self._count(completion.usage, prompt, written, time.monotonic() - began)
         return completion
 
     def _cost(self, prompt: int, written: int) -> float:
@@ -263,21 +263,22 @@ class _Metered(Wrapper):
         each = self._cost(0, 1)
         return most if left >= most * each else int(left / each) if each else 0
 
-    def _count(self, usage: Usage, prompt: int, written: int) -> None:
-        prompt, spent, cost = usage.prompt_tokens or prompt, self.spent, usage.dollars
-        if cost is None and spent.dollars is not None:
-            cost = self._cost(prompt, written)
-        dollars = spent.dollars if cost is None else (spent.dollars or 0.0) + cost
-        self.spent = replace(spent, tokens=spent.tokens + prompt + written, dollars=dollars)
-
-    def _time(self, seconds: float) -> None:
-        """End what takes too long.
+    def _count(self, usage: Usage, prompt: int, written: int, seconds: float) -> None:
+        """Count what a step took, and end what takes too long.
 
         Raises:
             LimitReachedError: If this step has taken its time.
         """
-        longest = max(self.spent.longest_step_seconds, seconds)
-        self.spent = replace(self.spent, longest_step_seconds=round(longest, 3))
+        prompt, spent, cost = usage.prompt_tokens or prompt, self.spent, usage.dollars
+        if cost is None and spent.dollars is not None:
+            cost = self._cost(prompt, written)
+        dollars = spent.dollars if cost is None else (spent.dollars or 0.0) + cost
+        self.spent = replace(
+            spent,
+            tokens=spent.tokens + prompt + written,
+            dollars=dollars,
+            longest_step_seconds=round(max(spent.longest_step_seconds, seconds), 3),
+        )
         if seconds >= self._config.step_seconds:
             raise LimitReachedError(f"a step took {self._config.step_seconds:g} s")
 
