@@ -98,6 +98,20 @@ def names(opened: opening.Opened) -> dict[str, str]:
     return owner_names | {record.id: record.name for record in everybody(opened).records}
 
 
+def known(opened: opening.Opened, name: str) -> str:
+    """Return the id of somebody who was heard of, or talked here, by a name.
+
+    Raises:
+        RecordMissingError: If nobody is called that.
+        NameUnclearError: As `speaking` does.
+    """
+    person, called = speaking(opened, name).id, names(opened)
+    talked = session_files.newest(opened.entity.sessions, person, opened.shell.now())
+    if person not in called and not talked:
+        raise listing.missing("person", name, called.values())
+    return person
+
+
 OfSessionOption = Annotated[
     str | None,
     typer.Option("--session", metavar="ID", help="Of this conversation alone, or of `last`."),

@@ -6,6 +6,7 @@ What a record is made of says its declaration (`records/NAME.py`), how it looks 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,8 @@ import typer
 from bumble.cli import listing, output, writing
 from bumble.cli.command import DryRunOption, IdArgument, YesOption, edits, shows
 from bumble.cli.opening import Opened
-from bumble.entity import changes
+from bumble.entity import changes, companions
+from bumble.errors import RecordInvalidError
 from bumble.files import disk
 from bumble.records import fields
 from bumble.records.kind import R, Record, RecordKind
@@ -40,8 +42,8 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     # finds the one of a name, where its kind is named by more than it declares
     match: Callable[[Opened, Sequence[R], str], R | None] | None = None
     named: str = "id"  # the key of the field by which JSON tells which was removed
-    # what else changes as one goes
-    also: Callable[[Opened, R], Sequence[changes.Change | None]] = lambda *_: ()
+    # what else changes as the one of an id goes
+    also: Callable[[Opened, str], Sequence[changes.Change | None]] = lambda *_: ()
 
     def paths(self, opened: Opened) -> dict[str, Path]:
         """Return the files by id, the newest last."""
@@ -141,25 +143,30 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         )
 
     def remove(self, opened: Opened, name: str, *, yes: bool, dry_run: bool) -> None:
-        """Remove a record's file, once its owner has agreed."""
-        record = self.find(opened, name)
-        place = opened.entity.relative(self._file(opened, record))
+        """Remove a record's file, once its owner has agreed; it may be one that can't be read."""
+        path = self.path(opened, name)
+        place, stem = opened.entity.relative(path), self.kind.stem(path)
+        read = companions.digest(place, companions.read(opened.entity.root, place))
+        record, record_id, title, named = None, stem, stem, stem
+        with suppress(RecordInvalidError):
+            record = self.kind.load(path)
+            record_id, title, named = record.id, self.title(record), getattr(record, self.named)
         viewer, origin = listing.Viewer(opened), listing.origin_of(record)
-        what = f'the {self.kind.singular} "{viewer.text(self.title(record), origin)}"'
+        what = f'the {self.kind.singular} "{viewer.text(title, origin)}"'
         writing.confirm(
             opened.shell,
             f"Remove {what} ({viewer.named(place, origin)})?",
             "Remove it with --yes.",
             yes=yes or dry_run,
         )
-        gone = changes.delete(place, record.source.text, f"forget: {self.title(record)}")
+        gone = changes.Change(place, f"forget: {title}", None, read, settles=True)
         writing.commit(
             opened,
             f"{self.group} remove",
-            [gone, *self.also(opened, record)],
+            [gone, *self.also(opened, record_id)],
             f"Removed {what}.",
             dry_run=dry_run,
-            **{self.named: getattr(record, self.named)},
+            **{self.named: named},
         )
 
     def offers(self, app: typer.Typer, opens: Callable[..., Any] = shows, **said: str) -> None:

@@ -420,7 +420,7 @@ def edit(
     def write(text: str) -> None:
         edited = companions.of_file(file, text)
         read, data = companions.digest(path, whole), edited.encode(errors="replace")
-        planned = [changes.Change(path, f"edit {path} by hand", data, read)]
+        planned = [changes.Change(path, f"edit {path} by hand", data, read, settles=True)]
         commit(
             *(opened, command, planned if text != before else [], f"Wrote {path}."),
             unchanged=f"Nothing to do: {path} is as it was.",

@@ -38,6 +38,7 @@ class Change(Struct, frozen=True):
     keeps: bool = False  # the bytes that were there go to `.history/`
     by_hash: bool = False  # the file is named for its bytes: they are right whoever wrote it
     alone: bool = False  # the bytes are the file's own, and its companion stays as it is
+    settles: bool = False  # its owner's word on what a merge left open in it
 
 
 class ChangeSet(Struct, frozen=True):

@@ -192,7 +192,9 @@ class Commits:
         noted = {path for note in waiting for path in note.after}
         self._begin(noted)
         entries = self._look({*paths, *noted})
-        if clash := [entry.path for entry in entries if entry.unmerged and entry.path in paths]:
+        settled = {self._place(each.path) for each in change_set.changes if each.settles}
+        unmerged = (entry.path for entry in entries if entry.unmerged)
+        if clash := [path for path in unmerged if path in paths and path not in settled]:
             _, back = gitdir.ENDINGS.get(self.repository.under_way, ("", ""))
             raise MergeUnfinishedError(self.root, clash, back)
         if not self.commits:

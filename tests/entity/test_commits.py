@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity import changes, commits, uncommitted
 from bumble.entity.changes import Change, ChangeSet
@@ -330,6 +331,15 @@ def test_a_merge_with_conflicts_in_its_files_is_refused(root: Path, autocommit: 
         commits.apply(root, dream(root), policy(autocommit=autocommit))
     assert (root / "portrait.md").read_bytes() == before
     assert not (root / "journal.md").exists()
+
+
+def test_what_its_owner_says_of_a_merge_settles_it(root: Path) -> None:
+    conflicted(root)
+    change = replace(put("portrait.md", "both\n", root), settles=True)
+    commits.apply(root, ChangeSet("note: x", (change,)), policy())
+    assert run(root, "diff", "--name-only", "--diff-filter=U") == ""
+    run(root, "commit", "-qm", "merged")
+    assert (root / "portrait.md").read_text() == "both\n"
 
 
 def test_a_merge_in_other_files_lets_it_write_and_the_commit_waits(root: Path) -> None:

@@ -110,7 +110,7 @@ def eval_(
         for check in listed.records
         if check.enabled
     ]
-    _tell(opened, list(_outcomes(opened, wanted, yes=yes)), listed, junit_file)
+    _tell(opened, list(_outcomes(opened, wanted, yes=yes)), listed, junit_file, places)
 
 
 def _tell(
@@ -118,6 +118,7 @@ def _tell(
     outcomes: Sequence[CheckOutcome],
     listed: listing.Listing[checks.Check],
     junit_file: Path | None,
+    places: Sequence[str],
 ) -> None:
     """Print what all checks came to, and end with the exit code that says so."""
     viewer = listing.Viewer(opened)
@@ -141,6 +142,12 @@ def _tell(
     if not listed.records and not listed.broken:
         output.say(
             "No checks yet. `bumble eval draft` writes some, checks/NAME.yaml takes your own."
+        )
+    elif not outcomes and listed.records:
+        asked = " or ".join(places)
+        output.say(
+            f"Nothing was asked: of {words.counted(len(listed.records), 'check')} none that is"
+            f" enabled says `of: {asked}`; --of chooses among {', '.join(checks.PLACES)}."
         )
     listing.ended(listed)
     if not all(each.passes for each in outcomes):
@@ -171,12 +178,7 @@ def _person(opened: Opened, check: checks.Check) -> str:
     Raises:
         RecordMissingError: If nobody is called that: what nobody asks would leak nowhere.
     """
-    if not check.person:
-        return opened.owner_id
-    person, names = people.speaking(opened, check.person).id, people.names(opened)
-    if person not in names and not _newest(opened, person):
-        raise listing.missing("person", check.person, names.values())
-    return person
+    return people.known(opened, check.person) if check.person else opened.owner_id
 
 
 def _newest(opened: Opened, person: str) -> session_files.SessionInfo | None:

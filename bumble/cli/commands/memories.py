@@ -11,8 +11,9 @@ import typer
 from bumble.body.significance import decayed
 from bumble.cli import command, listing, opening, output, people, shelf, writing
 from bumble.entity.changes import Change
-from bumble.errors import UsageError
+from bumble.errors import RecordMissingError, UsageError
 from bumble.files import disk
+from bumble.history import lookup
 from bumble.recall.belief_strength import (
     CONTRADICT_FACTOR,
     confirmed,
@@ -140,7 +141,7 @@ def add(
     """Give the entity something to remember."""
     moment = listing.moment(at, opened, "--at") if at is not None else opened.shell.now()
     moment = moment.astimezone(opened.zone)
-    who = tuple(dict.fromkeys(people.speaking(opened, name).id for name in person or ()))
+    who = tuple(dict.fromkeys(people.known(opened, name) for name in person or ()))
     with writing.collect(opened.shell, text, in_editor=editor, name="episode.md") as draft:
         episode_id = base.new_id(episodes.EPISODE.prefix, max(moment, EPOCH), opened.shell.rng)
         tags = tag_words.distinct_tags((*(tag or ()), *tag_words.tags_in(draft)))
@@ -188,10 +189,10 @@ def _belief_face(opened: opening.Opened, belief: beliefs.Belief) -> shelf.Face:
     return [belief.text], rows, ()
 
 
-def _unlinked(opened: opening.Opened, belief: beliefs.Belief) -> list[Change | None]:
+def _unlinked(opened: opening.Opened, belief_id: str) -> list[Change | None]:
     """Plan to take the links to a belief that goes out of the others."""
-    linked = BELIEFS.listed(opened, lambda other: belief.id in other.contradicts).records
-    return [beliefs.plan_unlinked(other, belief.id) for other in linked]
+    linked = BELIEFS.listed(opened, lambda other: belief_id in other.contradicts).records
+    return [beliefs.plan_unlinked(other, belief_id) for other in linked]
 
 
 BELIEFS = shelf.Shelf(
@@ -275,6 +276,9 @@ def add_belief(
     listing.choice("category", category, beliefs.CATEGORIES)
     listing.choice("source", source, TOLD_SOURCES)
     rests_on = tuple(writing.one_line(line, "evidence") for line in evidence or ())
+    library = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
+    if strange := next((one for one in rests_on if library.source(one) is None), ""):
+        raise RecordMissingError("message or episode", strange)
     with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same = _same(opened, claim, category)
         belief = same or beliefs.new(

@@ -111,3 +111,11 @@ def test_a_category_that_is_none_names_the_nearest(run: Run) -> None:
         ran = run("belief", *command, "--category", "preferense")
         assert ran.code == 2
         assert 'Did you mean "preference"?' in ran.err
+
+
+def test_what_a_belief_rests_on_has_to_be_there(run: Run) -> None:
+    ran = run("belief", "add", "The boat is red.", "--evidence", "msg_gone")
+    assert 'There is no message or episode "msg_gone"' in ran.err
+    episode = run.ok("episode", "add", "We painted it.", "--json").data["id"]
+    added = run.ok("belief", "add", "The boat is red.", "--evidence", episode, "--json").data["id"]
+    assert run.ok("belief", "show", added, "--json").data["evidence"] == [episode]

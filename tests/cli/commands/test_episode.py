@@ -79,3 +79,9 @@ def test_episodes_have_tags_by_which_they_are_listed_and_found(run: Run) -> None
     assert run.ok("recall", "tarred", "--tag", "attic", "--json").data["hits"] == []
     topics = run.ok("petri", "--json").data["topics"]
     assert ("old-boat", "tag") in [(topic["name"], topic["type"]) for topic in topics]
+
+
+def test_who_took_part_has_to_be_somebody(run: Run) -> None:
+    assert 'There is no person "Mara"' in run("episode", "add", "We met.", "--person", "Mara").err
+    run.ok("person", "add", "Mara", "She bakes.")
+    run.ok("episode", "add", "We met.", "--person", "Mara")

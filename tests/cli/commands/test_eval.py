@@ -153,3 +153,8 @@ def test_who_asks_must_be_somebody(ada: Run) -> None:
     assert why.startswith('checks/kym.yaml: There is no person "Kym"')
     assert 'Did you mean "Kim"?' in why
     assert not made["kym", "prompt"]["passes"]
+
+
+def test_where_no_check_is_asked_it_says_so(run: Run) -> None:
+    run.write("checks/a.yaml", "ask: Where does Sam live?\nexpect: [Leeds]\n")
+    assert "Nothing was asked" in run.ok("eval", "--of", "answer").err
