@@ -269,6 +269,12 @@ def undo(
             f"`git -C {shlex.quote(str(root))} revert {hand.short}` takes that back; "
             f"`bumble undo {chosen.short}` what bumble did last."
         )
+    if gone := next((commit for commit, why in passed if why == undoing.FORGOTTEN), None):
+        raise RefusedError(
+            f'Newer is "{gone.title}" ({gone.short}), which --last takes for no change.\n'
+            f"`bumble undo {gone.short}` brings back who was forgotten; "
+            f"`bumble undo {chosen.short}` takes back what was changed before."
+        )
     plan = undoing.plan(root, chosen, force=force)
     changes = plan.change_set.changes
     rows = actions(wholes(root, changes), listing.reader(opened))

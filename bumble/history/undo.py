@@ -28,6 +28,7 @@ NOTED_IN = {
     "automation": automations.AUTOMATION.folder,
 }  # that it was done
 NEVER_LAST = ("", "chat", "handover", "new", "person forget", UNDO)  # what `--last` passes over
+FORGOTTEN = "a forgetting"  # why one is passed over
 SETTLED = Waiting()
 
 
@@ -194,7 +195,7 @@ def _why_passed(commit: log.Commit, undone: set[str]) -> str:
         return "undone already"
     if commit.cycle == UNDO:
         return "an undo"
-    passed = {"chat": "a conversation", "new": "how it began", "person forget": "a forgetting"}
+    passed = {"chat": "a conversation", "new": "how it began", "person forget": FORGOTTEN}
     return passed.get(commit.cycle, "nothing that is undone")
 
 
