@@ -80,12 +80,13 @@ def carry_out(
         _show_check(opened, command, due, more(runtime) if more else None)
         finish(due.due, exit_code=flags.exit_code)
         return
-    runs, lines = list[dict[str, Any]](), list[str]()
+    runs, lines, worked = list[dict[str, Any]](), list[str](), False
     passes = [job.Pass(command.split(maxsplit=1)[0], lambda _: due, run)] if due.due else []
     written = partial(_written, opened)
     for settled in settle(opened, runtime, command, passes, limit, written, dry_run=flags.dry_run):
         if settled.outcome is None:
             raise settled.problem or TypeError("a command's job is not held back")
+        worked = worked or tick.worked(settled)
         data, told = told_of(opened, settled.outcome, dry_run=flags.dry_run)
         runs.append(data)
         lines += told
@@ -94,7 +95,7 @@ def carry_out(
     ran = any(run["ran"] for run in runs)  # a job may find that there was nothing in it
     data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
     tell(opened, command, data, lines, verbose=flags.verbose or flags.dry_run)
-    finish(due.due, exit_code=flags.exit_code)
+    finish(worked, exit_code=flags.exit_code)
 
 
 def told_of(

@@ -127,6 +127,13 @@ def run(
             append(runtime.entity.runs, record)
 
 
+def worked(settled: Settled) -> bool:
+    """Whether there was something to do; to stay asleep is only decided."""
+    outcome = settled.outcome
+    stayed_asleep = settled.name == "wake" and outcome is not None and not outcome.ran
+    return not (settled.held or stayed_asleep)
+
+
 def exit_code(settled_jobs: Iterable[Settled]) -> int:
     """Return the code of the first thing a person has to see to; 0 where there is none."""
     return next((each.failure.exit_code for each in settled_jobs if each.failure), 0)

@@ -35,17 +35,20 @@ def is_turn_running(entity: Entity) -> bool:
 
 
 @contextmanager
-def hold_work(entity: Entity, *, stoppable: bool = False) -> Iterator[bool]:
+def hold_work(
+    entity: Entity, *, stoppable: bool = False, seconds: float = MOMENT_SECONDS
+) -> Iterator[bool]:
     """Be the one process that works between turns.
 
     Args:
         entity: Where.
         stoppable: Whether others may end this process at any time.
+        seconds: How long to wait for another one.
 
     Yields:
         Whether it is; False if another process is at work.
     """
-    with _if_free(entity, WORK_LOCK, MOMENT_SECONDS) as held:
+    with _if_free(entity, WORK_LOCK, seconds) as held:
         place = entity.private / SETTLING_PID
         if not (held and stoppable):
             yield held

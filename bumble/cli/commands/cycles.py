@@ -246,7 +246,8 @@ def tick(
             limit = opened.config.limits.passes_per_turn
         elif not flags.dry_run:
             locks.stop_settling(opened.entity)
-        with locks.hold_work(opened.entity, stoppable=settle_only) as free:
+        patience = locks.STOP_SECONDS if settle else locks.MOMENT_SECONDS  # a chat may just end
+        with locks.hold_work(opened.entity, stoppable=settle_only, seconds=patience) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
                 run_job.tell(
@@ -270,7 +271,7 @@ def tick(
     _tell(opened, settled_jobs, dry_run=flags.dry_run, verbose=flags.verbose)
     if code := upkeep.exit_code(settled_jobs):
         raise typer.Exit(code)
-    run_job.finish(any(not settled.held for settled in settled_jobs), exit_code=flags.exit_code)
+    run_job.finish(any(map(upkeep.worked, settled_jobs)), exit_code=flags.exit_code)
 
 
 def _held(opened: Opened, *, at_once: bool) -> str | None:

@@ -263,3 +263,9 @@ def test_what_fails_at_night_is_told_until_it_succeeds(
     living.ok("tick")
     assert living.ok("status", "--json").data["failing"] is None
     assert "nothing left" not in living.ok("show").err
+
+
+def test_to_stay_asleep_is_nothing_that_was_due(living: Run) -> None:
+    assert living("wake", "--exit-code").code == 4
+    living.ok("config", "set", "wake.enabled", "true")
+    assert living("tick", "--exit-code").code == 4
