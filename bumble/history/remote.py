@@ -135,19 +135,19 @@ def merge(
         MergeUnfinishedError: If both sides changed one thing, and nothing says which is right.
         SyncError: If git refuses.
     """
+    before = place.call("rev-parse", "HEAD").text.strip()
+    count = int(place.call("rev-list", "--count", f"HEAD..{target.tracking}").text or 0)
     if place.repository.under_way:
         _go_on(root, place, policy, timeout_seconds=timeout_seconds)
-    count = place.call("rev-list", "--count", f"HEAD..{target.tracking}").text.strip()
-    if count == "0":
-        return Merging(0, clone.Mended())
-    before = place.call("rev-parse", "HEAD").text.strip()
+    if place.call("merge-base", "--is-ancestor", target.tracking, "HEAD").code == 0:
+        return Merging(count, clone.Mended(), before if count else "")
     _check_brought(root, place, target)
     with changes.held(root, timeout_seconds=timeout_seconds):
         git_operations.settle(root, place)
         try:
             with git_operations.noted(root, commits.merging(place, target.tracking)):
                 mended = _merged(root, place, target, policy, leaves_open=leaves_open)
-                return Merging(int(count), mended, before)
+                return Merging(count, mended, before)
         finally:  # what git could not bring to an end, on a full disk say
             git_operations.settle(root, place)
 

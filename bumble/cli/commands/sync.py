@@ -74,7 +74,7 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     shell, root = opened.shell, opened.entity.root
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
-    _keep(opened)
+    _keep(opened, tells=not place.repository.under_way)  # that is brought to its end here
     remote.fetch(root, place, target)
     before = knowledge.readable(opened.entity.knowledge)
     merging = remote.merge(
@@ -118,12 +118,12 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
         raise typer.Exit(RecordInvalidError.exit_code)
 
 
-def _keep(opened: opening.Opened) -> None:
-    """Commit what was written or edited by hand; say what can't be."""
+def _keep(opened: opening.Opened, *, tells: bool = True) -> None:
+    """Commit what was written or edited by hand; say what can't be, if that is to be told."""
     root, policy = opened.entity.root, opened.commit_policy
     timeout = opened.config.limits.lock_timeout_seconds
     waiting = commits.catch_up(root, policy, timeout_seconds=timeout)
-    if waiting.notes:
+    if waiting.notes and tells:
         output.warn(opened.shell, f"written, but not committed yet: {waiting.why}")
     if why := commits.keep_edits(root, policy, kinds.readable, timeout_seconds=timeout):
         output.warn(opened.shell, f"edited by hand, but not committed: {why}")

@@ -326,7 +326,10 @@ def test_what_was_edited_by_hand_is_committed_and_a_settled_merge_brought_to_its
     git(root, "checkout", "--ours", "--", "entity.yaml")
     git(root, "add", "entity.yaml")
     life.entity.journal.write_text("## 2026-05-24 20:00\n\nEdited beside.\n")
-    assert life.ok("sync", "--push", "--json").data["pushed"]
+    assert "finish it first" in life.ok("belief", "add", "The boat is red.").err
+    done = life.ok("sync", "--push", "--json")
+    assert (done.data["pushed"], done.data["merged"]) == (True, 2)
+    assert "finish it first" not in done.err
     assert git(root, "status", "--porcelain") == ""
     assert "name: Ivy" in life.text("entity.yaml")
 
