@@ -196,9 +196,13 @@ def named_nowhere(root: Path, path: str, names: Collection[str]) -> set[str]:
     if not heads:  # nothing listed: git failed, for the proposals have branches, too
         return set(names) if listed else set()
     options = ("--no-color", "-h", "-o", "-E", "-e", NAME.pattern)
-    result = git.call(root, "grep", *options, *heads[: git.MAX_NAMES], "--", f"./{path}")
-    is_read = result.code in (0, 1)  # 1: nothing was found
-    return set(names).difference(result.text.split()) if is_read else set()
+    left = set(names)
+    for start in range(0, len(heads), git.MAX_NAMES):
+        some = heads[start : start + git.MAX_NAMES]
+        result = git.call(root, "grep", *options, *some, "--", f"./{path}")
+        is_read = result.code in (0, 1)  # 1: nothing was found
+        left = left.difference(result.text.split()) if is_read else set()
+    return left
 
 
 def drop(root: Path, which: Collection[str]) -> None:

@@ -14,7 +14,7 @@ from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RefusedError, ReviewError, UsageError, UserError
 from bumble.history import review as reviewing
 from bumble.jobs import evolve as cycle
-from bumble.records import base, fields, proposals, provenance
+from bumble.records import base, fields, knowledge, proposals, provenance
 from bumble.runtime import review_queue as held
 from bumble.runtime import rules
 
@@ -130,6 +130,7 @@ def _decide(
     done: list[dict[str, Any]] = []
     refused: list[UserError] = []
     lines: list[str] = []
+    before = knowledge.readable(opened.entity.knowledge)
     for proposal in reviewing.choose(_waiting(opened), names or (), every=every):
         try:
             decision = PLANS[verb](root, proposal)
@@ -154,6 +155,11 @@ def _decide(
         held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)
         if verb == "accept":
             opening.forget_again(opened, brought_by="What was accepted")
+    for title in knowledge.narrowed(before, knowledge.readable(opened.entity.knowledge)):
+        output.warn(
+            opened.shell,
+            f"“{title}” of {knowledge.PATH} was for everybody, and is only for some now",
+        )
     if refused and not done:
         raise refused[0]
     for refusal in refused:

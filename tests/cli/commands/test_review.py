@@ -94,6 +94,19 @@ def test_what_waits_is_not_asked_for_again_and_neither_is_what_was_rejected(ada:
     assert ada.ok("review", "--json").data == []
 
 
+def test_accepting_says_which_section_is_only_for_some_from_then_on(ada: Run) -> None:
+    ada.ok("knowledge", "set", "Tea", "Oolong.")
+    ada.ok("dream")
+    (waits,) = ada.ok("review", "--json").data
+    root = ada.entity.root
+    git(root, "worktree", "add", "-q", "../other", waits["branch"])
+    book = root.parent / "other" / "knowledge.md"
+    book.write_text(book.read_text().replace("## Tea", "## Tea [only for sam]"))
+    git(root, "-C", "../other", "commit", "-qa", "--amend", "--no-edit")
+    git(root, "worktree", "remove", "--force", "../other")
+    assert "“Tea” of knowledge.md was for everybody" in ada.ok("review", "accept", waits["id"]).err
+
+
 def test_accepting_writes_it_as_a_commit_that_undo_takes_back(ada: Run) -> None:
     ada.ok("dream")
     before = truth(ada)
