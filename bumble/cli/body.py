@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -264,7 +265,7 @@ def add(
     listed = ANCHORS.listed(opened).records
     if existing := anchors.ANCHOR.match(listed, label):
         raise RecordExistsError(
-            opened.entity.root / anchors.ANCHOR.path(existing.id),
+            Path(anchors.ANCHOR.path(existing.id)),
             "Recall it, remove it, or choose another label.",
         )
     levels, at = look(opened)[0].hormones.levels, opened.now

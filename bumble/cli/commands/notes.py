@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -186,7 +187,7 @@ def add(
     """Begin a project."""
     title = writing.one_line(title, "title")
     if existing := projects.PROJECT.match(PROJECTS.listed(opened).records, title):
-        raise RecordExistsError(opened.entity.root / projects.PROJECT.path(existing.id))
+        raise RecordExistsError(Path(projects.PROJECT.path(existing.id)))
     secrets.refuse(title, why or "")
     values = _values(opened, None, steps, person, tags)
     writing.commit(

@@ -57,3 +57,8 @@ def test_a_project_holds_no_secret(run: Run) -> None:
         assert refused.code == 13
         assert "a password; nothing was changed" in refused.err
     assert run.state() == before
+
+
+def test_a_name_that_is_taken_is_told_by_its_place_in_the_folder(run: Run) -> None:
+    run.ok("project", "add", "The boat")
+    assert "error: projects/the-boat.md: already exists" in run("project", "add", "The boat").err
