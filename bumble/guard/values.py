@@ -49,6 +49,9 @@ friday: جمعة; saturday: سبت; skip: لو, سمحت, سمحتي, من, فض
     "hi": """hour: घंटों, घण्टे, घण्टा; week: हफ़्ता, हफ़्ते, हफ़्तों; day: दिनों, रोज़;
 in 1 week: अगले हफ़्ते, अगले सप्ताह; 0 week ago: इस हफ़्ते; sunday: इतवार;
 thursday: बृहस्पतिवार, गुरूवार, वीरवार; skip: पर, तारीख़, कृपया, प्लीज़""",
+    "hr": """am: ujutro, jutro, prijepodne; pm: popodne, poslijepodne, navečer, večeras;
+wednesday: srijedu; saturday: subotu; sunday: nedjelju; hour: sata; week: tjedna, tjedana;
+day: dana; skip: u, oko""",
 }
 _EITHER_WAY = {"कल": (-1, 1), "परसों": (-2, 2)}  # days from now: before, or after it
 _AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
@@ -280,7 +283,8 @@ def ahead_words(language: str) -> frozenset[str]:
     told = info.get("relative-type-regex", {})
     spans = [span.split()[0] for name in told if name.startswith("in ") for span in told[name]]
     said = {words.folded(one) for one in (*spans, *info.get("in", ())) if _LETTERS.fullmatch(one)}
-    return frozenset(said | _AHEAD)
+    at = {"u"} if language == "hr" else set[str]()  # "u 2 sata" is at two
+    return frozenset(said | _AHEAD) - at
 
 
 def _named(

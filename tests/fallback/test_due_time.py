@@ -189,3 +189,52 @@ def test_a_time_is_right_or_asked_for_in_any_script(
 )
 def test_please_is_no_other_purpose(text: str, language: str) -> None:
     assert due_time.is_all(text, language)
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "day", "hour"),
+    [
+        ("remind me the night before my flight on the 5th to pack", "en", 4, 18),
+        ("my flight is on the 5th at 9. remind me at 8pm the night before", "en", 4, 20),
+        ("Am Freitag ist Prüfung, erinner mich am Tag davor", "de", 3, 9),
+        ("rappelle-moi la veille au soir, mon vol est vendredi", "fr", 3, 18),
+        ("remind me to ring the bank first thing tomorrow", "en", 2, 9),
+    ],
+)
+def test_a_time_may_be_told_by_what_comes_after_it(
+    said: str, language: str, day: int, hour: int
+) -> None:
+    when = "first" if "first" in said else "before"
+    due = due_time.time_of(said, when, language, TUESDAY)
+    assert due == datetime(2026, 12, day, hour, tzinfo=UTC)
+
+
+def test_what_is_before_a_day_that_nobody_named_is_no_time() -> None:
+    assert due_time.time_of("remind me the night before", "before", "en", TUESDAY) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "day", "hour"),
+    [("u petak u 7 ujutro", 4, 7), ("sutra u 19 sati", 2, 19), ("u subotu u 8 navečer", 5, 20)],
+)
+def test_croatian_says_at_by_the_word_that_leads_to_a_span_elsewhere(
+    said: str, day: int, hour: int
+) -> None:
+    due = due_time.time_of(said, said, "hr", TUESDAY)
+    assert due == datetime(2026, 12, day, hour, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "minutes"),
+    [
+        ("Push that back by two hours.", "en", 120),
+        ("eine halbe Stunde früher", "de", -30),
+        ("Move it back by a day", "en", 1440),
+        ("Move it to 8", "en", None),
+    ],
+)
+def test_something_is_moved_by_a_span_or_the_other_way(
+    said: str, language: str, minutes: int | None
+) -> None:
+    by = due_time.shift(said, language)
+    assert by == (None if minutes is None else timedelta(minutes=minutes))
