@@ -92,7 +92,8 @@ def _wished(
     if said.has("forget"):
         return CodeReply(words.wishes.stays, "forget")
     wants_one = said.scores.get("remind", -9.0) > said.scores.get("ask_reminders", -9.0)
-    if said.has("ask_reminders") and not (wants_one or _asks_of_day(heard, reading)):
+    lists = said.has("ask_reminders") and said.main != "ask_world"
+    if lists and not (wants_one or _asks_of_day(heard, reading)):
         return _waiting(runtime, _set_for(runtime, heard), words)
     if said.main != "move" and not said.has("cancel", "move"):
         return None

@@ -44,7 +44,8 @@ _WORKDAYS = frozenset(_WORKING_DAYS.split())
 _OTHERS = (word for word, many in number_words.OTHERS.items() if many > 1)
 # The evening, or the day, before that of something else; folded.
 _EVE = patterns.compile(
-    r"\b(?:(?P<evening>the (?:night|evening) before|(?:am )?(?:vorabend|abend (?:vorher|davor|zuvor|vor))"
+    r"\b(?:(?P<evening>the (?:night|evening) before"
+    r"|(?:am )?(?:vorabend|abend (?:vorher|davor|zuvor|vor))"
     r"|la veille au soir|la noche (?:antes|anterior)|la sera prima|[na]a? noite (?:antes|anterior)"
     r"|de avond (?:ervoor|daarvoor|tevoren|voor)|kvallen (?:innan|fore)|wieczor (?:wczesniej|przed)"
     r"|накануне вечером|вечером накануне|uoci|vecer prije)"
@@ -53,12 +54,11 @@ _EVE = patterns.compile(
     r"|de dag (?:ervoor|daarvoor|tevoren|voor)|dagen (?:innan|fore)|dzien (?:wczesniej|przed)"
     r"|накануне|напередодні|dan prije)\b(?! \d)"
 )
-_SOONER = frozenset(
-    """
+_EARLIER = """
 earlier sooner forward fruher eher tot avance antes adelanta adelantalo prima anticipa adianta
 eerder vroeger tidigare wczesniej раньше раніше once erken ranije prije
-""".split()
-)
+"""
+_SOONER = frozenset(_EARLIER.split())
 _FIRST = patterns.compile(r"\bfirst(?: thing)?\b", re.IGNORECASE)
 _CLAUSE = patterns.compile(r"[.,;:!?]+(?!\d)\s*")
 _FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))

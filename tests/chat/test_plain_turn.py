@@ -222,6 +222,7 @@ def test_a_question_that_nothing_told_answers_goes_to_the_model(ada: Entity) -> 
         ("what mark did odete get?", True),
         ("Does Will like eels?", True),
         ("will it rain in June?", False),
+        ("what car does grandpa drive?", True),
     ],
 )
 def test_of_somebody_it_has_met_no_model_is_asked(
@@ -736,6 +737,12 @@ def test_of_an_appointment_it_reminds_an_hour_before(ada: Entity) -> None:
     assert talk.say(wish).endswith("Monday, 25 May, 15:00: dentist (16:00)")
     talk, _ = told(ada, {**known, told_: reading("remind")})
     assert talk.say(wish).endswith("Monday, 25 May, 16:00: dentist")
+
+
+def test_a_question_about_somebody_lists_no_reminders(ada: Entity) -> None:
+    ask = "what does grandpa drive?"
+    talk = with_two_reminders(ada, {ask: reading("ask_world", "ask_reminders")})
+    assert talk.say(ask) == templates.load("en").unknown
 
 
 def test_who_wants_something_forgotten_hears_what_is_so(ada: Entity) -> None:
