@@ -60,7 +60,7 @@ eerder vroeger tidigare wczesniej раньше раніше once erken ranije pr
 """
 _SOONER = frozenset(_EARLIER.split())
 _FIRST = patterns.compile(r"\bfirst(?: thing)?\b", re.IGNORECASE)
-_CLAUSE = patterns.compile(r"[.,;:!?]+(?!\d)\s*")
+_CLAUSE = patterns.compile(r"[.,;!?]+(?!\d)\s*")
 _FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))
 _ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
