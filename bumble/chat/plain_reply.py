@@ -176,7 +176,8 @@ def _when(whole: Reading, parts: Mapping[str, MessageReading]) -> str:
     """
     said, texts = whole.said, list(parts)
     place = next((n for n, part in enumerate(texts) if said.what and said.what in part), None)
-    if place is None or not (own := parts[texts[place]].when):
+    own = "" if place is None else parts[texts[place]].when
+    if place is None or own in said.when:  # which has all of it, and more
         return said.when
     hours = values.read(said.when, whole.language).numbers
     is_behind = any(said.when in part for part in texts[place + 1 :])
