@@ -273,7 +273,8 @@ def _appointment(runtime: Runtime, text: str, when: str, language: str, due: dat
     has_hour = any(abs(one - hour) < MINUTE for each in numbers for one in each.hours)
     read = reader.read(told)
     wishes = read.scores.get("remind", notices.FAR) >= notices.SURE
-    return told if asks and has_hour and read.has("tell") and not wishes else ""
+    tells = read.main == "tell" or read.has("tell")
+    return told if asks and has_hour and tells and not wishes else ""
 
 
 def _set_for(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:

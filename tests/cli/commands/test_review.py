@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bumble.cli import completing
+from bumble.entity import review_branch
 from bumble.history import clone
 from bumble.records import state
 from tests.support.nights import DREAM, LISBON, lived
@@ -92,6 +93,19 @@ def test_what_waits_is_not_asked_for_again_and_neither_is_what_was_rejected(ada:
     ada.ok("consolidate", "--force")
     assert ada.ok("dream", "--json").data["done"] == []
     assert ada.ok("review", "--json").data == []
+
+
+def test_every_branch_is_asked_whether_it_names_what_waits(
+    ada: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.ok("dream")
+    (waits,) = ada.ok("review", "--json").data
+    root = ada.entity.root
+    for n in range(3):
+        git(root, "branch", f"a{n}", "main~1")  # before it was noted
+    monkeypatch.setattr("bumble.files.git.MAX_NAMES", 1)
+    assert review_branch.named_nowhere(root, state.PATH, {waits["id"]}) == set()
+    assert review_branch.named_nowhere(root, state.PATH, {"dream-00000000"}) == {"dream-00000000"}
 
 
 def test_accepting_says_which_section_is_only_for_some_from_then_on(ada: Run) -> None:
