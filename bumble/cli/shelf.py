@@ -147,10 +147,11 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         path = self.path(opened, name)
         place, stem = opened.entity.relative(path), self.kind.stem(path)
         read = companions.digest(place, companions.read(opened.entity.root, place))
-        record, record_id, title, named = None, stem, stem, stem
+        record, record_id, title = None, stem, stem
         with suppress(RecordInvalidError):
             record = self.kind.load(path)
-            record_id, title, named = record.id, self.title(record), getattr(record, self.named)
+            record_id, title = record.id, self.title(record)
+        named: Any = getattr(record, self.named, stem)
         viewer, origin = listing.Viewer(opened), listing.origin_of(record)
         what = f'the {self.kind.singular} "{viewer.text(title, origin)}"'
         writing.confirm(
