@@ -77,7 +77,7 @@ pappa mormor farmor morfar farfar babcia dziadek tata мама папа бабу
 """
 KIN = frozenset(_KIN.split())
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
-PERHAPS_ALL = -3.5  # likewise, and all is wanted that was told of whom a message names
+PERHAPS_ALL = -1.9  # likewise, and all is wanted that was told of whom a message names
 
 
 def has(language: str) -> bool:
