@@ -28,11 +28,12 @@ from bumble.models.embed.protocol import Embedder
 from bumble.models.weights.choice import Choice
 from bumble.records import provenance, session_files, sessions
 from bumble.records.base import Provenance
-from bumble.runtime import audiences, job
+from bumble.runtime import audiences, job, locks
 from bumble.runtime.runtime import TEMPERATURE, Runtime
 
 Check = Callable[[Runtime], job.Due[Any]]  # finds what is due
 Run = Callable[[Runtime, Any], job.JobResult]  # does one job, writing nothing
+FLUSH_SECONDS = 60.0  # that a talk waits for the background, before it asks the same itself
 More = Callable[[Runtime], tuple[dict[str, Any], str]]  # what else a check has to say
 
 
@@ -45,10 +46,11 @@ def perform(
     *,
     limit: int | None = None,
     more: More | None = None,
+    quiet: bool = False,
 ) -> None:
     """Open the runtime, and do in it what a cycle finds due; see `carry_out`."""
     with open_runtime(opened, command, yes=flags.yes) as made:
-        carry_out(opened, made, command, check, run, flags, limit=limit, more=more)
+        carry_out(opened, made, command, check, run, flags, limit=limit, more=more, quiet=quiet)
 
 
 def carry_out(
@@ -61,6 +63,7 @@ def carry_out(
     *,
     limit: int | None = None,
     more: More | None = None,
+    quiet: bool = False,
 ) -> None:
     """Do what a cycle finds due, one job after another.
 
@@ -73,6 +76,7 @@ def carry_out(
         flags: How it was asked for.
         limit: At most this many jobs; None: all that were due at the beginning.
         more: Says what else `--check` tells.
+        quiet: Whether it may be asked every few minutes, and says nothing where nothing is done.
     """
     runtime = replace(runtime, writes=not flags.dry_run)
     due = check(runtime)
@@ -90,11 +94,12 @@ def carry_out(
         data, told = told_of(opened, settled.outcome, dry_run=flags.dry_run)
         runs.append(data)
         lines += told
-    if not due.due:
-        lines = [f"Nothing to do: {why_not(due)}."]
+    why = {} if due.due else {"why": why_not(due)}
+    lines = [f"Nothing to do: {one}." for one in why.values()] or lines
     ran = any(run["ran"] for run in runs)  # a job may find that there was nothing in it
-    data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs}
-    tell(opened, command, data, lines, verbose=flags.verbose or flags.dry_run)
+    data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs, **why}
+    shows = flags.verbose or flags.dry_run or not (ran or quiet or flags.exit_code)
+    tell(opened, command, data, lines, verbose=shows)
     finish(worked, exit_code=flags.exit_code)
 
 
@@ -293,4 +298,6 @@ def _printer(opened: Opened) -> Callable[[str], None] | None:
 def _flush(runtime: Runtime, compaction: job.JobResult, limit: int) -> job.JobResult:
     from bumble.jobs import stretch
 
-    return stretch.flush(runtime, compaction, limit)
+    # what the background has asked for already is not asked for again
+    with locks.hold_work(runtime.entity, seconds=FLUSH_SECONDS if limit else 0):
+        return stretch.flush(runtime, compaction, limit)

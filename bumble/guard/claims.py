@@ -159,6 +159,38 @@ _COMMON = 5e-6  # share of a noun that is known without another form of it
 _ADJECTIVES = ("ig", "lich", "los", "haft", "voll")  # made of a noun
 _ENDINGS = ("en", "es", "e", "n", "s")
 _VOWELS = (("a", "ä"), ("o", "ö"), ("u", "ü"))
+# English adjectives of lands, by how the land and its language begin, here and elsewhere.
+_LANDS = {
+    "american": "usa state ameri",
+    "brazilian": "brazi brasi",
+    "british": "brit engl uk",
+    "chinese": "chin cin",
+    "croatian": "croat kroat hrvat",
+    "czech": "czech tschech tchec",
+    "danish": "denm dane dani",
+    "dutch": "holl neth nied ned",
+    "english": "engl ingl angl",
+    "finnish": "finl finn suom",
+    "french": "fran fren",
+    "german": "germ deut alem alle tede",
+    "greek": "gree grie grec",
+    "hungarian": "hung ungar magyar",
+    "irish": "irel irla iris",
+    "italian": "ital wlos",
+    "japanese": "japa giapp",
+    "norwegian": "norw norv",
+    "polish": "pola pole pols polo",
+    "portuguese": "portu",
+    "romanian": "roman ruman",
+    "russian": "russ rus",
+    "scottish": "scot scho",
+    "spanish": "spai span espa spag",
+    "swedish": "swed schwed sued sver",
+    "swiss": "swit schwei suis sviz",
+    "turkish": "turk",
+    "ukrainian": "ukra",
+    "welsh": "wale wels",
+}
 _SHARED, _END_LETTERS = 4, 4  # letters that words share of which one is derived; of their ends
 _COMMON_PARTS = 8000  # words of a language that are parts of a rare noun
 _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no other
@@ -237,10 +269,14 @@ def _placed(text: str, known_names: Sequence[str]) -> set[str]:
 def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
     """Whether a source has a word of the same beginning: Sweden, swedish."""
     plain, common = words.folded(word), words.common(language, _MOST_COMMON)
+    lands = tuple(_LANDS.get(plain, "").split())
     return any(
-        other not in common
-        and (shared := words.shared_start(plain, other)) >= _SHARED
-        and max(len(plain), len(other)) - shared < min(shared, _END_LETTERS + 1)
+        (lands and other.startswith(lands))
+        or (
+            other not in common
+            and (shared := words.shared_start(plain, other)) >= _SHARED
+            and max(len(plain), len(other)) - shared < min(shared, _END_LETTERS + 1)
+        )
         for ground in grounds
         for other in map(words.folded, stop_words.WORD.findall(ground))
     )

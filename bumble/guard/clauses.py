@@ -99,6 +99,14 @@ mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait preg
 quiere querria chiede vorrebbe pergunta queria vraagt zou wil
 """
 HEDGES = frozenset(_HEDGES.split())
+# How an answer begins that takes over what was asked, and puts nothing of it right.
+_YES = patterns.compile(
+    r"\W*(?:yes|ye[ap]|yeah|yup|aye|exactly|correct|that['’]?s right|jaa?|jawohl|jep|genau|stimmt"
+    r"|richtig|oui|ouais|exact(?:ement)?|sí|claro|exacto|esatto|sim|igen|evet|kyllä|joo|ναι|да|так"
+    r"|כן|نعم|हाँ|हां|はい|うん|是的?|对|嗯|네|응|(?:s[iì]|tak|ano|da|jo)(?=\W*\Z|[,.!]))(?!\w)"
+    r"(?![\s\S]*\b(?:but|aber|mais|pero|ma|mas|maar|ale|но)\b)",
+    re.IGNORECASE,
+)
 _CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
@@ -240,6 +248,13 @@ def _contrasts(tokens: Sequence[str], place: int) -> bool:
     following = _CONTRASTS.get(tokens[place])
     behind = tokens[place + 1] if place + 1 < len(tokens) else ""
     return following is not None and (not following or behind.split("'")[0] in following.split())
+
+
+def with_question(asked: str, answer: str) -> str:
+    """Return an answer with what a yes takes over: the question right before it, as a statement."""
+    question = (words.sentences(asked) or [""])[-1]
+    is_taken_over = question.endswith(words.QUESTION_MARKS) and _YES.match(answer)
+    return f"{question[:-1]}. {answer}" if is_taken_over else answer
 
 
 def tells_of_change(tokens: Sequence[str], language: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from itertools import combinations, pairwise, product
+from itertools import chain, combinations, compress, pairwise, product
 from typing import Literal
 
 from msgspec import Struct
@@ -50,12 +50,13 @@ _SURE = 10  # from here on hardly a number is the quotient of two others by chan
 
 
 class Said(Struct, frozen=True):
-    """One message that a person said."""
+    """One message."""
 
     id: str
     at: datetime
     who: str  # their name
     text: str
+    is_hearsay: bool = False  # the entity said it of something that it had read
 
 
 class CitedClaim(Struct, frozen=True):
@@ -103,13 +104,20 @@ KEPT = SourceVerdict("keep")
 
 def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     """Tell whether a claim stands on the messages it cites."""
+    asked = ("", *(one.text for one in sources.window))
+    window = (
+        replace(one, text=clauses.with_question(before, one.text))
+        for before, one in zip(asked, sources.window, strict=False)
+    )
+    sources = replace(sources, window=tuple(window))
     own = words.folded(sources.entity)
-    # What the entity asked, somebody's answer tells; what it did itself, it tells.
+    is_own = _is_of_itself(claim.text, sources)
+    hearsay = [one for one in sources.window if one.is_hearsay and one.id in claim.cites]
+    # What it did itself, the entity tells; what it asked, somebody's answer does.
+    said = [
+        one for one in sources.window if is_own or words.folded(one.who) != own or one in hearsay
+    ]
     answered = [one for one, answer in pairwise(sources.window) if answer.id in claim.cites]
-    heard = [one for one in sources.window if words.folded(one.who) != own or one in answered]
-    if is_own := _is_of_itself(claim.text, sources):
-        heard = list(sources.window)
-    said = [one for one in heard if is_own or words.folded(one.who) != own or one.id in claim.cites]
     cited = [one for one in said if one.id in claim.cites]
     there = {one.id for one in sources.window}
     if not cited or not there.issuperset(claim.cites):
@@ -120,10 +128,13 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     for rests in claim.rests_on:
         if f" {stop_words.bare(rests)} " not in said_words:
             return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
-    if not is_own and (only := _said_by_entity(claim.text, cited, heard, sources, own)):
+    if not is_own and (
+        only := _said_by_entity(claim.text, cited, [*said, *answered], sources, own)
+    ):
         return SourceVerdict("mend", f"only {sources.entity} said {only}")
     found = _held(claim.text, said if is_own else cited, said, sources, is_told=not is_own)
-    return SourceVerdict("inference") if found == KEPT and (claim.inference or is_own) else found
+    goes_beyond = claim.inference or is_own or bool(hearsay)
+    return SourceVerdict("inference") if found == KEPT and goes_beyond else found
 
 
 def _said_by_entity(
@@ -245,12 +256,20 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
     """Return how what a sentence states was said, if it was only asked or imagined."""
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
+    read = [clauses.of(source.text, sentence.language) for source in sources]
+    # What another message states, is not only asked.
+    is_told = [not any(clause.is_asked or clause.is_unreal for clause in part) for part in read]
+    stated = {
+        stem for part in compress(read, is_told) for clause in part for stem in clause.weights
+    }
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
+    others = clauses.Ties({stem: 1.0 for stem in ours if not shares([stem], stated)})
     told = {"": 0.0, "asked": 0.0, "imagined": 0.0}
-    for source in sources:
-        for clause in clauses.of(source.text, sentence.language):
-            mood = "asked" if clause.is_asked else "imagined" if clause.is_unreal else ""
-            told[mood] = max(told[mood], clauses.tie(ours, clause.weights))
+    for clause in chain.from_iterable(read):
+        mood = "asked" if clause.is_asked else "imagined" if clause.is_unreal else ""
+        told[mood] = max(
+            told[mood], clauses.tie(others if clause.is_asked else ours, clause.weights)
+        )
     mood = max(told, key=lambda name: told[name])
     return mood if told[mood] >= ONLY and told[""] < told[mood] * ONLY_SHARE else ""
 

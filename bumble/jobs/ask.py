@@ -52,6 +52,7 @@ class TitledFact(Struct, frozen=True):
     title: str
     sentences: tuple[Sentence, ...]
     replaces: tuple[str, ...] = ()  # labels of what is known or believed, in whose place it comes
+    opened_by: str = ""  # words by which it may be known to all; empty: to those who heard it
 
 
 class StretchBelief(Struct, frozen=True):
@@ -110,6 +111,7 @@ def schema(
     fact = {
         "title": text(TITLE_CHARS),
         "replaces": _labels([*known, *held]),
+        "opened_by": text(QUOTE_CHARS),
         "sentences": array(_claim(messages), 4, least=1),
     }
     opinion = {
@@ -180,7 +182,10 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
         lines(episode["reflection"]),
         tuple(
             TitledFact(
-                words.one_line(raw["title"]), claims(raw["sentences"]), tuple(raw["replaces"])
+                words.one_line(raw["title"]),
+                claims(raw["sentences"]),
+                tuple(raw["replaces"]),
+                raw["opened_by"],
             )
             for raw in data["knowledge"]
         ),
@@ -461,7 +466,7 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
     """Make what a stretch comes to of what people said in it; asks no model."""
     noticed = notices.notices(runtime, shown.session, shown.messages)
     kept = sayings.sayings(runtime, shown.session, shown.messages, noticed)
-    label_of = {one.id: label for label, one in shown.labels.items()}
+    label_of = shown.label_of
     kept = [saying for saying in kept if saying.message.id in label_of]
     places = count(1)
 

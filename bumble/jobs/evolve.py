@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.entity import changes, folder, secrets, settings
+from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.jobs import narrate
 from bumble.llm import prompts
@@ -23,7 +24,7 @@ from bumble.runtime.job import Condition, Due, JobResult, array, ask, choice, cl
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
-EVERY = 100  # interactions
+EVERY, AGAIN = 100, 10  # interactions; after an answer that could not be used
 KEY = "evolve"  # in state.yaml
 TEMPERATURE, MAX_TOKENS = 0.4, 800
 TEXT_CHARS, REASON_CHARS, MOST_SOURCES = 160, 240, 6
@@ -61,18 +62,25 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
 
 
 def run(runtime: Runtime, job: EvolveJob) -> JobResult:
-    """Propose what may change.
-
-    Raises:
-        AnswerInvalidError: If the model's answer can't be used; the look back waits.
-    """
-    items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
+    """Propose what may change; where an answer can't be used, it is asked again a little later."""
+    try:
+        items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
+    except AnswerInvalidError as error:
+        why = str(error).splitlines()[0]
+        return JobResult(
+            title="evolve: no usable answer",
+            plan=lambda: (_plan_counted(runtime, job, job.interactions - EVERY + AGAIN),),
+            lines=(f"Nothing is proposed: {why}",),
+            data={"proposal": None, "why": why},
+            ran=False,
+            in_vain=True,
+        )
     before = base.read_text(runtime.entity.file)
     diff = difference(before, applied(before, items))
     if not diff:
         return JobResult(
             title="evolve: nothing to change",
-            plan=lambda: (_plan_counted(runtime, job),),
+            plan=lambda: (_plan_counted(runtime, job, job.interactions),),
             lines=("Looked back, and nothing speaks for a change.",),
             data={"proposal": None},
         )
@@ -92,7 +100,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
         title=f"evolve: proposes {words.one_line(proposal.items[0].text)}",
         plan=lambda: (
             proposals.PROPOSAL.plan_new(proposal, "propose small changes"),
-            _plan_counted(runtime, job),
+            _plan_counted(runtime, job, job.interactions),
         ),
         lines=(
             f"{proposal.id}: {words.counted(len(proposal.items), 'small change')}.",
@@ -136,9 +144,9 @@ def difference(before: str, after: str) -> str:
     return "\n".join(lines)
 
 
-def _plan_counted(runtime: Runtime, job: EvolveJob) -> changes.Change | None:
+def _plan_counted(runtime: Runtime, job: EvolveJob, interactions: int) -> changes.Change | None:
     file = state.read(runtime.entity.state)
-    values = {KEY: {"interactions": job.interactions, "at": base.stamp(job.at)}}
+    values = {KEY: {"interactions": interactions, "at": base.stamp(job.at)}}
     return state.plan_write(file, values, "it looked back")
 
 

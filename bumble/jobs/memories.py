@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.body.config import EMOTIONS
-from bumble.entity import changes
+from bumble.entity import changes, companions
 from bumble.errors import UserError
 from bumble.fallback import quotes, sayings
 from bumble.guard import corrections
@@ -47,6 +47,8 @@ class LearntFact(Struct, frozen=True):
     cited: tuple[Message, ...]
     replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
     ends: tuple[str, ...] = ()  # ids of beliefs, likewise
+    is_open: bool = False  # whether all may know it, as whoever told it says
+    named: str = ""  # what it is called where nothing else stays under its title
 
     @property
     def sentences(self) -> Iterator[str]:
@@ -185,6 +187,8 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
                 shown.cited(_cites(said)),
                 tuple(each.text for each in replaced),
                 tuple(one.id for label, one in shown.beliefs.items() if label in fact.replaces),
+                shown.was_said(fact.opened_by),
+                title,
             )
 
 
@@ -200,21 +204,33 @@ def _plan_facts(
             book, fact.title, shown.people, partial(_may_correct, shown, fact)
         )
         section = knowledge.find(book, title)
+        text = _with(shown, section.text, fact, memories) if section else fact.text
+        circle = set(section.provenance.audience) if section else set[str]()
+        is_open = fact.is_open and circle <= set(shown.session.people)
+        if is_open and circle and text != fact.text:  # what else stands there is still theirs
+            title, text, section = f"{title} ({shown.people})", fact.text, None
+        origin = knowledge.joined(_provenance(runtime, shown, fact.cited), section)
         try:
             change = knowledge.plan_set(
                 book,
                 title,
-                _with(shown, section.text, fact, memories) if section else fact.text,
+                text,
                 f"know about {title}",
                 by_entity=True,
-                provenance=knowledge.joined(_provenance(runtime, shown, fact.cited), section),
+                provenance=replace(origin, audience=()) if is_open else origin,
             )
         except UserError as error:
             refused.append(f"not written: {title}: {str(error).splitlines()[0]}")
             continue
         kept.append(fact)
-        if change is not None and change.data is not None:
-            book, last = knowledge.parse(change.data.decode()), change
+        if change is None:
+            continue
+        book, last = knowledge.parse(companions.decoded(change.data)), change
+        is_own = section is not None and section.provenance.by and text == fact.text
+        if is_own and knowledge.find(book, fact.named) is None:  # its title was of what is gone
+            renamed = knowledge.plan_rename(book, title, fact.named, change.why, by_entity=True)
+            last = renamed or change
+            book = knowledge.parse(companions.decoded(last.data))
     last = renaming.plan_knowledge(renamings, book) or last
     if last is None or last.data is None:
         return None, tuple(refused), kept

@@ -19,6 +19,7 @@ from bumble.body import appraisal, ebb, soma
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
+from bumble.guard import names
 from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
@@ -74,7 +75,12 @@ class Scene(Struct, frozen=True, dict=True):
     @property
     def speakers(self) -> tuple[str, ...]:
         """The names of the people who say something in it."""
-        return tuple(dict.fromkeys(map(self.speaker, self.labels.values())))
+        return tuple(dict.fromkeys(map(self.speaker, self.people_said)))
+
+    @property
+    def people_said(self) -> list[Message]:
+        """What people said, which alone is evidence."""
+        return [one for one in self.labels.values() if one.role == "user"]
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""
@@ -82,12 +88,22 @@ class Scene(Struct, frozen=True, dict=True):
 
     @cached_property
     def labels(self) -> dict[str, Message]:
-        """What people said, on which alone a memory may rest, by label: `m2`."""
+        """What can be cited, by label.
+
+        What people said (`m2`) is evidence; what the entity said of something that it read, by a
+        tool or passed on, is hearsay (`h3`).
+        """
+        marks = {("user", False): "m", ("assistant", True): "h"}
         return {
-            f"m{n}": one
+            f"{mark}{n}": one
             for n, one in enumerate(self.messages, 1)
-            if one.role == "user" and one.text.strip() and not is_untrusted(one.trust)
+            if one.text.strip() and (mark := marks.get((one.role, is_untrusted(one.trust))))
         }
+
+    @cached_property
+    def label_of(self) -> dict[str, str]:
+        """The labels, by the ids of messages."""
+        return {one.id: label for label, one in self.labels.items()}
 
     def cited(self, labels: Collection[str]) -> tuple[Message, ...]:
         """Return the messages of some labels."""
@@ -113,17 +129,31 @@ class Scene(Struct, frozen=True, dict=True):
     @cached_property
     def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
-        own = [("", one) for one in self.messages if one.role == "assistant"]
-        said = (
-            Said(label, one.at, self.speaker(one), one.text)
-            for label, one in (*self.labels.items(), *own)
-        )
+        said = [  # by time: an answer is to the last
+            Said(label, one.at, self.speaker(one), one.text, label.startswith("h"))
+            for one in self.messages
+            for label in (self.label_of.get(one.id, ""),)
+            if label or one.role == "assistant"
+        ]
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
-        names = (self.entity, *self.names.values())
-        return ClaimSources(tuple(said), tuple(known), names, self.zone, self.entity)
+        spoken = {words.folded(word) for one in said for word in stop_words.WORD.findall(one.text)}
+        meant = (  # whoever is known, however they were written
+            name
+            for name in self.called.values()
+            for part in words.folded(name).split()
+            if any(names.misspelt(part, names.bare(word)) for word in spoken)
+        )
+        known_names = (self.entity, *self.names.values(), *meant)
+        return ClaimSources(tuple(said), tuple(known), known_names, self.zone, self.entity)
+
+    def was_said(self, text: str) -> bool:
+        """Whether somebody said some words; nobody says none."""
+        words_of = f" {stop_words.bare(text)} "
+        said = (f" {stop_words.bare(one.text)} " for one in self.people_said)
+        return bool(words_of.strip()) and any(words_of in one for one in said)
 
     def stands(self, line: str) -> bool:
         """Whether a line names nothing that nobody gave."""
@@ -248,8 +278,9 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
             continue
         at = message.at.astimezone(runtime.zone)
         text = tokens.cut(shown[n], max(1, limit // 4))
-        label = f"m{n}" if f"m{n}" in scene.labels else "–"
-        rows.append(f"[{label}] {at:%H:%M} {scene.speaker(message)}: {text}")
+        rows.append(
+            f"[{scene.label_of.get(message.id, '–')}] {at:%H:%M} {scene.speaker(message)}: {text}"
+        )
     return portrait.inside(rows)
 
 

@@ -162,7 +162,7 @@ def run(runtime: Runtime, job: scene.StretchJob, *, allow_shrink: bool = False) 
     """
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     shown = scene.gather(runtime, session, job.messages)
-    if not shown.labels:
+    if not shown.speakers:
         return _result(runtime, job, shown, ask.Draft(), memories.Memories(runtime.now()))
     # by the whole conversation, so that each part of it is decided alike
     wording = sayings.wording(runtime, session, session.messages)
@@ -194,7 +194,7 @@ def _result(
         return replace(stored, changes=(*moved, noted, *stored.changes))
 
     is_named = made.episode is not None and bool(made.episode.provenance.model)
-    asked = bool(shown.labels) and (draft.wording is None or is_named)
+    asked = bool(shown.speakers) and (draft.wording is None or is_named)
     people = " and ".join(shown.speakers) or shown.session.id
     # say in lines for a person what was made of a stretch
     counts = ((len(made.facts), "fact"), (len(made.claims), "belief"), (len(made.notes), "note"))

@@ -156,6 +156,7 @@ def _ask(runtime: Runtime, earlier: Mapping[str, str], piece: str, room: int) ->
     slots = {
         "earlier": render(earlier) if any(earlier.values()) else "(there is none yet)",
         "conversation": prompts.harmless(piece, "conversation", "notes"),
+        "most": str(chars),
     }
     limit = len(HEADINGS) * (chars // 2 + KEY_TOKENS)  # so that no language is cut off
     schema = closed({key: {"type": "string", "maxLength": chars} for key in HEADINGS})

@@ -36,10 +36,10 @@ from bumble.text import stop_words, tokens, words
 LAST_MESSAGES = 3  # that together bring to mind what the newest alone does not
 JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much of each
 MOST_SKILLS, SKILL_CHARS = 3, 900  # recalled for one message, and how much of each
+SKILLS_LOOKED_AT = 9  # passages, of which several may be of one
 MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for, and whatever else answers it
 RESULT_TOKENS = 250  # of one memory that was asked for
-CONTEXT_TURNS = 2  # what was said just before helps to find skills
 SECTION_TOKENS = 250
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
@@ -80,7 +80,7 @@ def blocks(
         *_knowledge(runtime, search, session, book, shown),
         *_memories(runtime, search, session, book, shown),
         *_projects(runtime.entity, session),
-        *_skills(runtime.entity, session),
+        *_skills(runtime, search, session),
         *_just_before(runtime, search, session, book, shown),
     ]
 
@@ -225,18 +225,20 @@ def _just_before(
 
     "And how old is he?" says nothing by itself.
     """
-    texts = [message.text for message in session.messages if message.role == "user"]
-    texts = texts[-LAST_MESSAGES:]
-    room = JUST_BEFORE - len(shown)
-    if room <= 0 or len(texts) < 2:
+    query, room = _latest(session), JUST_BEFORE - len(shown)
+    if room <= 0 or query == session.messages[-1].text:
         return []
-    hits = _unasked(
-        runtime, search, book, "\n".join(texts), memory_search.COME_TO_MIND, JUST_BEFORE
-    )
+    hits = _unasked(runtime, search, book, query, memory_search.COME_TO_MIND, JUST_BEFORE)
     hits = _told_once(runtime, hits, {name for _, name in shown})
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
     return _blocks("just before", "What the talk so far brings to mind:", lines)
+
+
+def _latest(session: sessions.Session) -> str:
+    """Return the last few messages of people, together."""
+    texts = [message.text for message in session.messages if message.role == "user"]
+    return "\n".join(texts[-LAST_MESSAGES:])
 
 
 def _projects(entity: Entity, session: sessions.Session) -> list[Block]:
@@ -261,14 +263,27 @@ def named_projects(entity: Entity, session: sessions.Session) -> list[projects.P
     return about[:MOST_PROJECTS]
 
 
-def _skills(entity: Entity, session: sessions.Session) -> list[Block]:
-    recent = " ".join(message.text for message in session.messages[-1 - CONTEXT_TURNS :])
-    readable = [
-        skill
-        for skill in rules.obeyed(entity, skills.SKILL.readable(entity.skills), rules.of_skill)
-        if base.may_read(skill.provenance.audience, session.people)
-    ]
-    found = skills.query(readable, recent, limit=MOST_SKILLS)
+def _skills(
+    runtime: Runtime, search: memory_search.Search, session: sessions.Session
+) -> list[Block]:
+    """Say how to do what the last message is about, or the last few together."""
+    entity, last = runtime.entity, session.messages[-1].text
+    obeyed = rules.obeyed(entity, skills.SKILL.readable(entity.skills), rules.of_skill)
+    there = {
+        one.id: one for one in obeyed if base.may_read(one.provenance.audience, session.people)
+    }
+    near = dict.fromkeys(
+        hit.id
+        for query in ((last, _latest(session)) if there else ())
+        for hit in memory_search.find(
+            *(runtime.memory, runtime.config, search, query),
+            kinds=("skill",),
+            limit=SKILLS_LOOKED_AT,
+            unasked=False,
+        )
+        if hit.id in there and memory_search.is_near(hit, runtime.config)
+    )
+    found = [there[name] for name in near][:MOST_SKILLS]
     lines = [
         (one.provenance.trust, f"- {one.name}: {tokens.cut_chars(one.text, SKILL_CHARS)}")
         for one in found

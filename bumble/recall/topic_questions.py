@@ -198,13 +198,13 @@ def _standing(
 ) -> tuple[tuple[topics.Catalyst, ...], int]:
     """Return the questions that name nothing of their own, and how many do."""
     names = (runtime.identity.name, job.topic.name, *(text.speaker for text in job.sample))
-    keys, own = job.topic.keys, set(labels_of(job, labels))
-    told = tuple(_line(runtime, text, keys) for text in labels.values())
+    told = tuple(_line(runtime, text, job.topic.keys) for text in labels.values())
     sources = ClaimSources(known=told, names=names)
     catalysts: dict[str, topics.Catalyst] = {}
     for entry in entries:
         question = words.one_line(entry["question"])
-        ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in own)
+        # what connects a topic with another may stand in a mention of that alone
+        ids = dict.fromkeys(labels[label].id for label in entry["uses"] if label in labels)
         if (
             ids
             and _QUESTION.search(question)
@@ -270,7 +270,7 @@ def drawn(
         why = f"{name} raises no question."
         return JobResult(f"{PURPOSE}: none", tuple, (why,), data, ran=False, in_vain=True)
     sources = tuple(dict.fromkeys(id_ for catalyst in catalysts for id_ in catalyst.sources))
-    cited = [text for text in job.topic.texts if text.id in sources]
+    cited = [text for text in labels.values() if text.id in sources]
     listed = [set(each) for each in (*(text.audience for text in cited), *shown) if each]
     made = topics.new(
         name,

@@ -1,15 +1,11 @@
-"""Skill files: how to do something, and which of them match a text by shared words.
+"""Skill files: how to do something.
 
 Layout: `skills/<slug>.md` or `skills/<slug>/SKILL.md`; front matter holds name and description, the
 fields of Agent Skills. Knows nothing of models.
-
-Source: Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -18,13 +14,7 @@ from bumble.entity import changes
 from bumble.errors import RecordExistsError, UsageError
 from bumble.files import disk
 from bumble.records import base, fields, kind
-from bumble.text import markdown, stop_words, words
-
-K1, B = 1.2, 0.75  # BM25's saturation and length normalisation, as its authors advise
-NAME_WEIGHT, DESCRIPTION_WEIGHT = (
-    4,
-    2,
-)  # a word of the name counts as often as this many of the text
+from bumble.text import markdown, words
 
 
 class Skill(kind.Record, frozen=True, kw_only=True):
@@ -105,43 +95,3 @@ def plan_set(
         )
     values = dict.fromkeys(base.ORIGIN_KEYS) | {"description": description} | origin
     return SKILL.plan_edit(there, values, why, body=text)
-
-
-def query(skills: Iterable[Skill], text: str, *, limit: int) -> list[Skill]:
-    """Find the skills that share telling words with a text: BM25, the name counting most.
-
-    Returns:
-        At most `limit`, best first; equal ones by slug. None that shares only stop words.
-    """
-    everything = sorted(skills, key=lambda skill: skill.id)
-    counts = [
-        Counter(
-            [
-                *stop_words.telling_words(skill.name) * NAME_WEIGHT,
-                *stop_words.telling_words(skill.description) * DESCRIPTION_WEIGHT,
-                *stop_words.telling_words(skill.text),
-            ]
-        )
-        for skill in everything
-    ]
-    wanted = dict.fromkeys(stop_words.telling_words(text))
-    mean = sum(map(Counter.total, counts)) / max(len(counts), 1)
-    frequency = {word: sum(word in count for count in counts) for word in wanted}
-    scored = [
-        (_bm25(count, frequency, len(counts), mean), skill)
-        for count, skill in zip(counts, everything, strict=True)
-    ]
-    best = sorted((pair for pair in scored if pair[0] > 0), key=lambda p: (-p[0], p[1].id))
-    return [skill for _, skill in best[:limit]]
-
-
-def _bm25(count: Counter[str], frequency: dict[str, int], total: int, mean: float) -> float:
-    length = K1 * (1 - B + B * count.total() / mean) if mean else 0
-    return sum(
-        math.log(1 + (total - n + 0.5) / (n + 0.5))
-        * count[word]
-        * (K1 + 1)
-        / (count[word] + length)
-        for word, n in frequency.items()
-        if count[word]
-    )

@@ -227,3 +227,56 @@ def test_what_the_entity_says_after_it_takes_nothing_back(
     window = (Said("m1", AT, "Ona", heard), Said("m2", AT + timedelta(minutes=1), "Ada", answered))
     sources = ClaimSources(window, names=("Ada", "Ona"), entity="Ada")
     assert verifier.check(CitedClaim(text, ("m1",), (rests,)), sources).verdict != "mend"
+
+
+def _after(*said: tuple[str, str]) -> ClaimSources:
+    window = tuple(
+        Said(f"m{n}" if who != "Ada" else "", AT + timedelta(minutes=n), who, text)
+        for n, (who, text) in enumerate(said, 1)
+    )
+    return ClaimSources(window, names=("Ada", "Ona"), entity="Ada")
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("Yes.", "keep"),
+        ("Ja, genau!", "keep"),
+        ("Sí", "keep"),
+        ("はい、そうです。", "keep"),
+        ("No.", "mend"),
+        ("I don't know yet.", "mend"),
+        ("Yes, but they put it off.", "mend"),
+        ("Da war ich nicht.", "mend"),
+    ],
+)
+def test_a_yes_takes_over_what_was_asked_right_before(answer: str, verdict: str) -> None:
+    sources = _after(("Ada", "Good luck! Is the exam on 4 May?"), ("Ona", answer))
+    claim = CitedClaim("Ona has an exam on 4 May.", ("m2",), (answer,))
+    assert verifier.check(claim, sources).verdict == verdict
+
+
+def test_what_is_stated_and_asked_of_was_not_only_asked() -> None:
+    told = ("Correction: the contract runs until 30 April.", "When does Tibor's contract end?")
+    text = "Ona put right that Tibor's contract runs until 30 April."
+    claim = CitedClaim(text, ("m1", "m2"), told)
+    assert verifier.check(claim, _after(*(("Ona", one) for one in told))).verdict == "keep"
+    asked = ("We are at home.", "Does Tibor's contract run until autumn?")
+    claim = CitedClaim("Tibor's contract runs until autumn.", ("m1", "m2"), asked)
+    assert "only asked" in verifier.check(claim, _after(*(("Ona", one) for one in asked))).why
+
+
+@pytest.mark.parametrize(
+    ("told", "text", "verdict"),
+    [
+        ("We fly to Spain in May.", "Ona longs for Spanish oranges.", "keep"),
+        ("We fly to China in May.", "Ona wants to try Chinese tea.", "keep"),
+        ("Schreib es bitte auf Italienisch.", "Ona asked for it in Italian.", "keep"),
+        ("We fly to Spain in May.", "Ona longs for Italian oranges.", "mend"),
+    ],
+)
+def test_what_is_of_a_land_that_was_named_is_no_strange_name(
+    told: str, text: str, verdict: str
+) -> None:
+    claim = CitedClaim(text, ("m1",), (told,))
+    assert verifier.check(claim, _after(("Ona", told))).verdict == verdict

@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError
 from bumble.jobs import evolve
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import Abilities
@@ -118,8 +117,11 @@ def test_a_name_without_capitals_is_seen_inside_a_word(ada: Entity, name: str, i
     assert (proposal.behaviours, proposal.topics) == ((), ())
 
 
-def test_an_answer_that_cannot_be_used_is_no_verdict(ada: Entity) -> None:
+def test_an_answer_that_cannot_be_used_is_asked_for_again_a_little_later(ada: Entity) -> None:
     runtime = runtime_of(ada, ScriptedModel([Reply("Well.", purpose="evolve")] * 3))
-    with pytest.raises(AnswerInvalidError):
-        looked_back(runtime)
+    assert looked_back(runtime) is None
+    assert not evolve.check(runtime).due
+    met(ada, 109)
+    assert not evolve.check(runtime).due
+    met(ada, 110)
     assert evolve.check(runtime).due

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,19 @@ from bumble.entity import changes
 from bumble.entity.folder import Entity
 from bumble.jobs import ask, stretch
 from bumble.jobs.forgetting import forget
-from bumble.llm import openai_format
+from bumble.llm import openai_format, prompts
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.recall import memory_search
 from bumble.recall.memory_search import Search
-from bumble.records import beliefs, episodes, journal, knowledge, relationships, state
+from bumble.records import (
+    beliefs,
+    episodes,
+    journal,
+    knowledge,
+    relationships,
+    sessions,
+    state,
+)
 from bumble.records.base import Provenance
 from bumble.records.provenance import Reader
 from bumble.records.relationships import PendingNote, Scores
@@ -462,3 +471,101 @@ def test_a_title_that_others_took_costs_nobody_a_fact(entity: Entity) -> None:
     heard(entity, DOG, name="ses_2", at=NOON - timedelta(minutes=50))
     _, outcome = dealt(entity, makes(HAS_DOG, knowledge=[fact("Pets", HAS_DOG)]))
     assert "not written: Pets: " in "\n".join(outcome.told)
+
+
+def test_a_misspelt_name_is_of_whoever_is_known_by_it(entity: Entity) -> None:
+    known(entity, "Henrik")
+    heard(entity, ("sam", "Hendrik's ticket costs 40 euros, and Gerrit's as much."))
+    bought = claim("Henrik's ticket costs 40 euros.", "m1", rests=["ticket costs 40 euros"])
+    _, outcome = dealt(entity, makes(bought, claim("Gerda has one.", "m1", rests=["ticket"])))
+    assert [one["text"] for one in outcome.data["dropped"]] == ["Gerda has one."]
+
+
+def test_a_yes_to_the_entity_carries_what_it_asked(entity: Entity) -> None:
+    asked = [("sam", "My exam is soon."), ("ada", "Is it on 4 May?"), ("sam", "Yes, in town.")]
+    asked.append(("ada", "Good luck."))
+    session = talked(entity, "ses_1", *asked)
+    file = state.read(entity.state)
+    write(entity, state.plan_heard(file, session, session.messages[0].id, ""))
+    exam = claim("Sam's exam is on 4 May.", "m1", "m3", rests=["My exam", "Yes"])
+    _, outcome = dealt(entity, makes(exam))
+    assert outcome.data["dropped"] == []
+
+
+def test_what_the_entity_read_is_cited_as_hearsay_and_believed_less(entity: Entity) -> None:
+    told = [("sam", "Have a look at this leaflet: […]"), ("ada", "The ferry leaves at 9 there.")]
+    session = talked(entity, "ses_1", *told)
+    place = entity.sessions / "ses_1" / sessions.FILE
+    place.write_text(place.read_text().replace('"entity"', '"imported"'))
+    file = state.read(entity.state)
+    write(entity, state.plan_heard(file, session, session.messages[0].id, ""))
+    ferry = claim("The leaflet says that the ferry leaves at 9.", "h2", rests=["leaves at 9"])
+    wrong = claim("The leaflet says that the ferry leaves at 6.", "h2", rests=["leaves at"])
+    showed = claim("Sam showed me a leaflet.", "m1", rests=["this leaflet"])
+    runtime, outcome = dealt(entity, makes(showed, knowledge=[fact("Ferry", ferry, wrong)]))
+    assert "[h2] 12:00 Ada: The ferry" in model_of(runtime).requests[0].messages[-1].content
+    assert [one["text"] for one in outcome.data["dropped"]] == [wrong["text"]]
+    assert sections(entity) == {}
+    [held] = beliefs.BELIEF.readable(entity.beliefs)
+    assert (held.text, held.confidence) == (ferry["text"], 0.45)
+    assert held.provenance.trust == "imported"
+
+
+LUMP = claim("Sam has a lump that is harmless.", "m1", rests=["the lump is harmless"])
+GIVEN_BACK = ("sam", "Good news: the lump is harmless. You may tell everyone now.")
+
+
+@pytest.mark.parametrize(
+    ("there", "opened_by", "after"),
+    [
+        ("Sam has a lump.", "You may tell everyone now", {"Lump": ()}),
+        ("Sam has a lump.", "", {"Lump": ("sam",)}),
+        ("Sam has a lump.", "You may tell the world", {"Lump": ("sam",)}),  # nobody said so
+        (
+            "Sam has a lump. Sam is afraid of needles.",
+            "You may tell everyone now",
+            {"Lump": ("sam",), "Lump (Sam)": ()},
+        ),
+    ],
+)
+def test_a_secret_that_is_given_back_is_for_everyone(
+    entity: Entity, there: str, opened_by: str, after: dict[str, tuple[str, ...]]
+) -> None:
+    book = knowledge.read(entity.knowledge)
+    write(entity, knowledge.plan_set(book, "Lump", there, "", by_entity=True, provenance=OWN))
+    heard(entity, GIVEN_BACK)
+    told = fact("Lump", LUMP, replaces=["k1"], opened_by=opened_by)
+    _, outcome = dealt(entity, makes(LUMP, knowledge=[told]))
+    assert outcome.data["dropped"] == []
+    there_now = [one for one in knowledge.read(entity.knowledge).sections if not one.locked]
+    assert {one.title: one.provenance.audience for one in there_now} == after
+    assert ("needles" in there) == any("needles" in one.text for one in there_now)
+    assert all("needles" not in one.text for one in there_now if not one.provenance.audience)
+
+
+def test_the_prompt_tells_the_limits_of_the_schema() -> None:
+    form = ask.schema(["m1"], ["k1"], ["b1"], episodes.REFLECTION_MAX_CHARS)["properties"]
+    told = prompts.load("stretch").turns(**dict.fromkeys(prompts.load("stretch").slots, ""))[0][1]
+    fact_form = form["knowledge"]["items"]["properties"]
+    for name, most, field in (
+        ("knowledge", "at most eight", form["knowledge"]),
+        ("sentences", "one to four claims", fact_form["sentences"]),
+        ("beliefs", "at most six", form["beliefs"]),
+        ("people", "at most four", form["people"]),
+        ("narrative", "one to ten claims", form["episode"]["properties"]["narrative"]),
+    ):
+        assert re.search(rf'"{name}": [^".]*{most}', told), name
+        words = ("four", "six", "eight", "ten")
+        assert (4, 6, 8, 10)[words.index(most.split()[2])] == field["maxItems"], name
+
+
+def test_a_section_of_which_nothing_stays_is_named_for_what_takes_its_place(
+    entity: Entity,
+) -> None:
+    book = knowledge.read(entity.knowledge)
+    old = (book, "Clamps", "The clamps stay on until Tuesday.", "")
+    write(entity, knowledge.plan_set(*old, by_entity=True, provenance=OWN))
+    heard(entity, DOG, ("sam", "I took the clamps off."))
+    off = claim("Sam took the clamps off.", "m3", rests=["took the clamps off"])
+    dealt(entity, makes(off, knowledge=[fact("Workshop", off, replaces=["k1"])]))
+    assert sections(entity) == {"Workshop": "Sam took the clamps off."}

@@ -172,3 +172,27 @@ def test_around_an_event_are_the_days_around_the_date_that_tells_of_it(
     period = memory_search.period_of(runtime.memory, search, "what happened around my birthday")
     assert period is not None
     assert f"{period.start + periods.AFTER:%Y-%m-%d}" == day
+
+
+SOUP = """name: Cook lentil soup
+description: a soup of red lentils
+
+Wash the lentils, and let them cook with onions. Ask Sam for salt in November."""
+
+
+def test_how_to_do_something_is_offered_where_a_message_is_near_it(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    entity.skills.mkdir(exist_ok=True)
+    (entity.skills / "soup.md").write_text(
+        f"---\n{SOUP.replace(chr(10) * 2, f'{chr(10)}---{chr(10)}', 1)}\n"
+    )
+
+    def offered(said: str) -> bool:
+        session = living.talked(entity, f"ses_{len(said)}", ("sam", said))
+        runtime = living.runtime_of(entity)
+        runtime.memory.sync()
+        blocks = prompt_memories.blocks(runtime, session, "sam", "content", runtime.now())
+        return any(block.name == "skills" for block in blocks)
+
+    assert offered("How do I cook a soup of lentils?")
+    assert not offered("She cried on the phone in November, and nobody at all would ask her why.")

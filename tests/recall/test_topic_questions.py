@@ -223,3 +223,16 @@ def test_the_last_mention_is_always_among_what_questions_come_from(ada: Entity) 
         talk(ada, "sam", ((0, f"The boat has a mast number {n}."),), first=5 + n)
         (drawing,) = topic_questions.check(living.runtime_of(ada), name="boat").jobs
         assert drawing.sample[-1].id == drawing.topic.texts[-1].id
+
+
+def test_a_question_may_rest_on_what_mentions_another_topic(ada: Entity) -> None:
+    runtime = living.runtime_of(ada)
+    (drawing,) = musings.check_topics(runtime, name="boat").jobs[0].drawings
+    labels = topic_questions.labelled([drawing])
+    labels["m9"] = replace(labels["m1"], id="msg_yard", text="The yard closes.", trust="person")
+    entries = [{"uses": ["m9"], "question": "Where does the boat go when the yard closes?"}]
+    outcome = topic_questions.drawn(runtime, drawing, labels, entries, ())
+    assert outcome.data["catalysts"] == ["Where does the boat go when the yard closes?"]
+    job.apply(runtime, outcome)
+    (boat,) = topics.TOPIC.readable(ada.topics)
+    assert (boat.catalysts[0].sources, boat.provenance.trust) == (("msg_yard",), "person")

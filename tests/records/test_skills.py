@@ -12,19 +12,6 @@ from bumble.records.base import Provenance
 from bumble.records.skills import Skill
 
 
-def skill(name: str, description: str = "", text: str = "steps") -> Skill:
-    source = f"---\nname: {name}\ndescription: {description}\n---\n\n{text}\n"
-    return skills.SKILL.parse(source, name.lower().replace(" ", "-"))
-
-
-KITCHEN = [
-    skill("Boil an egg", "Cooking eggs", "Water, then six minutes in the pot."),
-    skill("Mend a bicycle", "Repairing wheels", "Take the wheel out of the fork."),
-    skill("Write a letter", "Letters to a friend", "Begin with the egg of an idea."),
-    skill("Plan a trip", "Travel", "Choose a place and a train."),
-]
-
-
 def set_skill(root: Path, name: str, text: str = "text", **more: bool) -> None:
     there = list(skills.SKILL.readable(root / "skills"))
     change = skills.plan_set(
@@ -89,11 +76,6 @@ def test_an_overwritten_skill_says_who_wrote_it_now() -> None:
 def test_a_skill_without_name_or_text_is_refused(name: str, text: str) -> None:
     with pytest.raises(UsageError):
         skills.plan_set([], name, "", text, "learn", overwrite=False)
-
-
-@pytest.mark.parametrize("text", ["", "what is the of and", "the a an", "zebra", "🐝", "?!"])
-def test_stop_words_and_strange_words_find_nothing(text: str) -> None:
-    assert skills.query(KITCHEN, text, limit=3) == []
 
 
 def test_a_link_that_leads_out_of_the_folder_is_no_skill(tmp_path: Path) -> None:

@@ -38,7 +38,10 @@ def chat(
     ctx: typer.Context,
     message: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MESSAGE]", help="What to say; `-` reads it from standard input."),
+        typer.Argument(
+            metavar="[MESSAGE]",
+            help="What to say, with `@PATH` for a file beside it; `-` reads standard input.",
+        ),
     ] = None,
     *,
     entity: command.EntityOption = None,

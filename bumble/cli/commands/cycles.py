@@ -65,7 +65,8 @@ def consolidate(
     """
     from bumble.jobs import consolidate as job
 
-    run_job.perform(opened, flags, "consolidate", partial(job.check, force=force), job.run)
+    check = partial(job.check, force=force)
+    run_job.perform(opened, flags, "consolidate", check, job.run, quiet=not force)
 
 
 @runs_job
@@ -118,7 +119,7 @@ def dream(
         )
     else:
         due = partial(job.check, force=force, seed=opened.shell.seed)
-        run_job.perform(opened, flags, "dream", due, job.run, more=_pairs)
+        run_job.perform(opened, flags, "dream", due, job.run, more=_pairs, quiet=not force)
 
 
 def _pairs(runtime: Runtime) -> tuple[dict[str, object], str]:
@@ -200,7 +201,8 @@ def wake(opened: Opened, flags: JobFlags) -> None:
     """
     from bumble.chat import wake as job
 
-    run_job.perform(opened, flags, "wake", job.check if flags.check else job.check_tick, job.run)
+    check = job.check if flags.check else job.check_tick
+    run_job.perform(opened, flags, "wake", check, job.run, quiet=True)
 
 
 @runs_job

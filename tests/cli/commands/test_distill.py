@@ -67,3 +67,14 @@ def test_check_shows_every_gate_and_writes_nothing(talked: Run) -> None:
     assert data["due"] is False
     shown = talked.ok("distill", "--check", "--now", "2026-05-24T12:20:30+00:00").out
     assert all(name in shown for name in ("enabled", "time or turns", "depth", "urgency"))
+
+
+def test_who_asks_for_what_is_not_due_hears_why(talked: Run) -> None:
+    talked.ok("distill", "--now", NOW)
+    assert talked.ok("distill", "--now", NOW).out.startswith("Nothing to do: stretches of")
+    told = talked.ok("distill", "--now", NOW, "--json").data
+    assert told["why"].startswith("stretches of conversation: 0 over")
+    assert talked.ok("reflect", "--now", NOW).out.startswith("Nothing to do: ")
+    assert talked.ok("evolve", "--now", NOW).out.startswith("Nothing to do: interactions")
+    assert talked.ok("dream", "--now", NOW, "--force").out.startswith("No dream: ")
+    assert talked.ok("dream", "--now", NOW).out == ""  # cron asks it every few minutes

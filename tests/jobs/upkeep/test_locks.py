@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from bumble.cli.app import main
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.runtime import locks, spoken
@@ -45,6 +47,15 @@ def test_who_settles_is_stopped_at_once_and_its_place_is_free(ada: Entity) -> No
     assert process.wait(5) == -signal.SIGTERM
     with locks.hold_work(ada) as free:
         assert free
+
+
+@posix
+def test_who_waits_for_another_works_once_it_has_ended(ada: Entity) -> None:
+    process = worker(ada, stoppable=False)
+    threading.Timer(0.5, process.kill).start()
+    with locks.hold_work(ada, seconds=20) as free:
+        assert free
+    process.wait(5)
 
 
 @posix
@@ -92,3 +103,21 @@ def test_who_spoke_within_a_minute_is_still_talking(ada: Entity) -> None:
     assert not is_talking(ada, clock.at + timedelta(seconds=61))
     assert not is_talking(ada, clock.at - timedelta(days=1))
     assert Path(ada.root).exists()
+
+
+@posix
+@pytest.mark.parametrize(
+    ("url", "goes_on"), [("http://m.invalid/v1", True), ("http://127.0.0.1:9/v1", False)]
+)
+def test_what_a_server_elsewhere_was_asked_is_not_asked_for_again(
+    ada: Entity, url: str, goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BUMBLE_LLM_BASE_URL", url)
+    monkeypatch.setenv("BUMBLE_LLM_MODEL", "large")
+    process = worker(ada, stoppable=True)
+    try:
+        main(["chat", "-e", str(ada.root), "Hello"])
+        assert (process.poll() is None) is goes_on
+    finally:
+        process.kill()
+        process.wait(5)

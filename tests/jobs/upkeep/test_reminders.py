@@ -191,7 +191,7 @@ def test_a_file_that_is_no_reminder_holds_up_no_other_and_is_named(ada: Entity) 
     assert said == "Reminder: Water the roses."
     assert "rem_broken.md:1: `at` is missing" in problem
     [gate] = cycle.check(runtime).conditions
-    assert gate.value == "0 of 1, 1 can't be read"
+    assert gate.value == "0 of 0, 1 can't be read"
 
 
 @forks
@@ -245,3 +245,14 @@ def test_a_schedule_that_is_none_names_file_and_line(ada: Entity) -> None:
     remind(ada, "Tea", NOON, repeat="0 9 * * 9")
     with pytest.raises(RecordInvalidError, match=r"rem_tea\.md:3: .*0 9 \* \* 9"):
         cycle.run(runtime_at(ada, NOON), look(ada, "rem_tea"))
+
+
+def test_what_is_over_is_not_read_whatever_others_say(tmp_path: Path) -> None:
+    for name, head, text in (
+        ("rem_1", "done: true\n", "Call Mia."),
+        ("rem_2", "", "Write this down:\n\n---\ndone: true\n"),
+        ("rem_3", "done: no\n", "done: true"),
+    ):
+        source = f"---\nat: 2026-05-24T09:00:00+00:00\n{head}---\n\n{text}\n"
+        (tmp_path / f"{name}.md").write_text(source)
+    assert [path.stem for path in reminders.yet_to_say(tmp_path)] == ["rem_2", "rem_3"]
