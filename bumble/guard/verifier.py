@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from itertools import chain, combinations, compress, pairwise, product
+from itertools import chain, combinations, pairwise, product
 from typing import Literal
 
 from msgspec import Struct
@@ -257,19 +257,13 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
     read = [clauses.of(source.text, sentence.language) for source in sources]
-    # What another message states, is not only asked.
-    is_told = [not any(clause.is_asked or clause.is_unreal for clause in part) for part in read]
-    stated = {
-        stem for part in compress(read, is_told) for clause in part for stem in clause.weights
-    }
+    if not all(any(clause.is_asked or clause.is_unreal for clause in part) for part in read):
+        return ""  # another message states it
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
-    others = clauses.Ties({stem: 1.0 for stem in ours if not shares([stem], stated)})
     told = {"": 0.0, "asked": 0.0, "imagined": 0.0}
     for clause in chain.from_iterable(read):
         mood = "asked" if clause.is_asked else "imagined" if clause.is_unreal else ""
-        told[mood] = max(
-            told[mood], clauses.tie(others if clause.is_asked else ours, clause.weights)
-        )
+        told[mood] = max(told[mood], clauses.tie(ours, clause.weights))
     mood = max(told, key=lambda name: told[name])
     return mood if told[mood] >= ONLY and told[""] < told[mood] * ONLY_SHARE else ""
 

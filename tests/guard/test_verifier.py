@@ -261,8 +261,8 @@ def test_what_is_stated_and_asked_of_was_not_only_asked() -> None:
     text = "Ona put right that Tibor's contract runs until 30 April."
     claim = CitedClaim(text, ("m1", "m2"), told)
     assert verifier.check(claim, _after(*(("Ona", one) for one in told))).verdict == "keep"
-    asked = ("We are at home.", "Does Tibor's contract run until autumn?")
-    claim = CitedClaim("Tibor's contract runs until autumn.", ("m1", "m2"), asked)
+    asked = told[1:]
+    claim = CitedClaim("Tibor's contract ends.", ("m1",), asked)
     assert "only asked" in verifier.check(claim, _after(*(("Ona", one) for one in asked))).why
 
 
