@@ -91,9 +91,10 @@ def _wished(
     said = reading.said
     if said.has("forget"):
         return CodeReply(words.wishes.stays, "forget")
-    wants_one = said.scores.get("remind", -9.0) > said.scores.get("ask_reminders", -9.0)
+    others = max(said.scores.get(name, -9.0) for name in ("remind", "ask_known"))
     lists = said.has("ask_reminders") and said.main != "ask_world"
-    if lists and not (wants_one or _asks_of_day(heard, reading)):
+    lists = lists and others <= said.scores["ask_reminders"]
+    if lists and not _asks_of_day(heard, reading):
         return _waiting(runtime, _set_for(runtime, heard), words)
     if said.main != "move" and not said.has("cancel", "move"):
         return None
@@ -268,7 +269,8 @@ def _appointment(runtime: Runtime, text: str, when: str, language: str, due: dat
     reader = runtime.memory.reader
     if reader is None or not told or due_time.is_all(told, language):
         return ""
-    asks = any(one != told and reader.read(one).main != "tell" for one in clauses)
+    others = (reader.read(one) for one in clauses if one != told)
+    asks = any(one.scores.get("remind", notices.FAR) > PERHAPS for one in others)
     numbers = due_time.read(told, language).numbers
     has_hour = any(abs(one - hour) < MINUTE for each in numbers for one in each.hours)
     read = reader.read(told)

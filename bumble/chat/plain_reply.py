@@ -77,6 +77,7 @@ pappa mormor farmor morfar farfar babcia dziadek tata мама папа бабу
 """
 KIN = frozenset(_KIN.split())
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
+SURELY_OTHERS = 6.0  # by which memory is asked more surely than one's own name
 PERHAPS_ALL = -1.9  # likewise, and all is wanted that was told of whom a message names
 
 
@@ -378,6 +379,8 @@ def _may_be_told(runtime: Runtime, turn: Turn, about: str) -> bool:
     for all that was.
     """
     said, text = turn.reading.said, turn.heard.message.text
+    if about == "ask_name":  # "what is the name of my doctor?"
+        return said.scores.get("ask_memory", -9.0) - said.scores[about] > SURELY_OTHERS
     if about not in LISTED:
         return about == "ask_time"
     own = {*runtime.identity.name.split(), *turn.heard.who.called.split()}

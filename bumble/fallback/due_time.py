@@ -32,6 +32,7 @@ REACH = 2  # words behind what was marked that may belong to it
 EITHER_WAY = 2  # days from now that may be before or after it
 A_WEEK = 12  # days from the first to the last that "next week" may mean
 NIGHTLY = 5  # hours before it are, at night, past midnight
+ASLEEP = 10  # from these hours on the evening's is said: "at 11 tonight"
 WAKING = 6  # hours before it are of the afternoon, unless it is said
 _WORD = patterns.compile(rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*")
 _JOINTS = frozenset((*number_words.JOINTS, "och", "i"))
@@ -465,7 +466,7 @@ def _hours(
         return (early,)
     if half < WAKING and not is_so:
         return (late,)
-    return (early, late) if soon else (early,)
+    return (early, late) if soon and half < ASLEEP else (early,)
 
 
 def without_doubt(times: values.Times) -> values.Times:

@@ -75,6 +75,7 @@ _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
 _ENDINGS = patterns.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HALF_OF_DAY = patterns.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
 _FULL_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
+_SHORT_YEAR_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./]\d\d\b")
 _ISO = patterns.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = patterns.compile(
     r"\b(\d{1,2})(?:[./](\d{1,2})[./](?:\d{4}|\d{2})\b|\.(\d{1,2})\.(?=\s*[^\W\d])|/(\d{1,2})\b(?!/))"
@@ -93,6 +94,10 @@ _ARTICLES_OF_DAYS = ("fr", "es", "it", "pt")  # "o 8" is an hour in Polish
 _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
     r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
+    re.IGNORECASE,
+)
+_DAY_AND_MONTH = patterns.compile(  # "am 26.6.": likewise
+    r"(\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+\d{1,2}\.\d{1,2}\.|\b\d{1,2}\.\d{1,2}\.(?= [^\W\d]))(?!\d)",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)
@@ -391,7 +396,7 @@ def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> lis
 def _tokens(text: str) -> list[str]:
     """Return the words, numbers and stops of a text, as they stand there, without whole dates."""
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
-    return _TOKEN.findall(plain(dateless))
+    return _TOKEN.findall(plain(_SHORT_YEAR_DATE.sub(" ", dateless)))
 
 
 def unread(text: str, language: str) -> list[str]:
@@ -420,8 +425,11 @@ def plain(text: str) -> str:
 
 
 def with_days(text: str) -> str:
-    """Return a text with days as "8º" for "8.", whose full stop ends no sentence."""
-    text = number_words.with_digits(text)
+    """Return a text with days as "8º" for "8.", whose full stop ends no sentence.
+
+    "26.6." is written as days of a year are, which no number is: "26.6.00".
+    """
+    text = _DAY_AND_MONTH.sub(r"\g<1>00", number_words.with_digits(text))
     return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 
