@@ -31,6 +31,7 @@ from bumble.text.words import one_line, sentences
 
 HALF_DAY, MINUTE = 12, Decimal("0.01")  # hours
 AHEAD = timedelta(hours=1)  # of an appointment, that somebody is reminded of it
+WISHED = -2.0  # score of the clause that wishes it, beside what it is about
 PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
 VERBS = 2  # words of "what have I told you", beside what everybody says and the day
 LEAST_NUMBERS = 2  # of a sum
@@ -270,7 +271,7 @@ def _appointment(runtime: Runtime, text: str, when: str, language: str, due: dat
     if reader is None or not told or due_time.is_all(told, language):
         return ""
     others = (reader.read(one) for one in clauses if one != told)
-    asks = any(one.scores.get("remind", notices.FAR) > PERHAPS for one in others)
+    asks = any(one.scores.get("remind", notices.FAR) > WISHED for one in others)
     numbers = due_time.read(told, language).numbers
     has_hour = any(abs(one - hour) < MINUTE for each in numbers for one in each.hours)
     read = reader.read(told)

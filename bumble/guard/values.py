@@ -97,7 +97,8 @@ _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentenc
     re.IGNORECASE,
 )
 _DAY_AND_MONTH = patterns.compile(  # "am 26.6.": likewise
-    r"(\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+\d{1,2}\.\d{1,2}\.|\b\d{1,2}\.\d{1,2}\.(?= [^\W\d]))(?!\d)",
+    r"(\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+\d{1,2}\.\d{1,2}\."
+    r"|\b\d{1,2}\.\d{1,2}\.(?= [^\W\d]))(?!\d)",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)
