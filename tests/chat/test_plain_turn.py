@@ -731,7 +731,7 @@ def test_of_an_appointment_it_reminds_an_hour_before(ada: Entity) -> None:
     known = {
         wish: reading("remind", when="tomorrow at 4pm", what="dentist"),
         told_: reading("tell"),
-        asks: reading("ask_reminders"),
+        asks: doubtful("ask_reminders", remind=-1.6),
     }
     talk, _ = told(ada, known)
     assert talk.say(wish).endswith("Monday, 25 May, 15:00: dentist (16:00)")
