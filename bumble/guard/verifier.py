@@ -504,6 +504,8 @@ def _count_alike(one: Number, other: Number) -> bool:
 def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     """Yield halves and quarters of numbers, and what they make in the months of a year."""
     for one in given:
+        if may_be(number, one, loosely=True):
+            yield one.value * 2
         if one.value >= 10 and may_be(number, one, loosely=True):
             yield from (one.value / 2, one.value / 4, one.value * 12)
 
@@ -522,7 +524,7 @@ def _by_products(
             continue
         if not is_heard:  # "four times as much"
             yield large / small
-        if number.kind == "money" or number.value >= corrections.LARGE:
+        if number.kind == "money" or number.value >= 20:
             yield from (small * large, large / small)
         if number.kind == "money" or number.value >= _SURE:
             yield from (Decimal(int(large / small)), Decimal(round(large / small)))
