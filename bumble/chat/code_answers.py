@@ -29,9 +29,6 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import words as text_words
 from bumble.text.words import one_line, sentences
 
-HALF_DAY, MINUTE = 12, Decimal("0.01")  # hours
-AHEAD = timedelta(hours=1)  # of an appointment, that somebody is reminded of it
-WISHED = -2.0  # score of the clause that wishes it, beside what it is about
 PERHAPS = -2.5  # how far below its cut-off a reminder with its time still is one
 VERBS = 2  # words of "what have I told you", beside what everybody says and the day
 LEAST_NUMBERS = 2  # of a sum
@@ -97,15 +94,10 @@ def _wished(
     lists = lists and others <= said.scores["ask_reminders"]
     if lists and not _asks_of_day(heard, reading):
         return _waiting(runtime, _set_for(runtime, heard), words)
-    if said.main != "move" and not said.has("cancel", "move"):
+    if not said.has("cancel", "move"):
         return None
     meant, is_sure = _meant(runtime, heard, reading.language)
-    moves = said.main == "move" or (said.has("move") and (meant or said.main != "tell"))
-    if moves and not meant:  # "push that back": the one that was set just before
-        wish = notices.wish(runtime, heard.session, heard.message)
-        meant = [wish.reminder] if wish and wish.reminder else _set_for(runtime, heard)
-    names_time = said.when or due_time.shift(heard.message.text, reading.language)
-    if moves and names_time and len(meant) == 1:
+    if said.has("move") and said.when and len(meant) == 1:
         return _set(runtime, heard, reading, notices.Wish(heard.message, meant[0]), words)
     if said.has("move") or not said.has("cancel"):
         return None
@@ -244,40 +236,14 @@ def _reminder(
     # else a word that stands anywhere
     is_time = bool(named.numbers) or named.times.are_there or is_lapse
     what = one_line(what.replace(when, " ", 1) if is_time else what).strip(" ,.;:!?") or text
-    ask = CodeReply(words.when, "remind")
     if not reading.said.what and due_time.is_all(text, reading.language):
         return CodeReply(words.what, "remind")
     if due_time.repeats(when, reading.language):
         return _repeated(runtime, heard, reading, when, what, words)
-    if due is not None and (told := _appointment(runtime, text, when, language, due)):
-        early, own = due - AHEAD, one_line(told.replace(when, " ", 1)).strip(" ,.;:!?")
-        then = f"{what if reading.said.what else own} ({due:%H:%M})"
-        return _planned(runtime, heard, early, then, words) if early > at else ask
     if due is None:
         meant, _ = _meant(runtime, heard, reading.language)
-        return _waiting(runtime, meant, words) if meant else ask
+        return _waiting(runtime, meant, words) if meant else CodeReply(words.when, "remind")
     return _planned(runtime, heard, due, what, words)
-
-
-def _appointment(runtime: Runtime, text: str, when: str, language: str, due: datetime) -> str:
-    """Return the clause that tells of something at an hour, beside a wish to be reminded of it.
-
-    Who has to do something at an hour wants to hear it then; empty, too, if the hour is the wish's.
-    """
-    hour = Decimal(due.hour % HALF_DAY) + Decimal(due.minute) / 60
-    clauses = due_time.clauses(text)
-    told = next((one for one in clauses if when and when in one), "")
-    reader = runtime.memory.reader
-    if reader is None or not told or due_time.is_all(told, language):
-        return ""
-    others = (reader.read(one) for one in clauses if one != told)
-    asks = any(one.scores.get("remind", notices.FAR) > WISHED for one in others)
-    numbers = due_time.read(told, language).numbers
-    has_hour = any(abs(one - hour) < MINUTE for each in numbers for one in each.hours)
-    read = reader.read(told)
-    wishes = read.scores.get("remind", notices.FAR) >= notices.SURE
-    tells = read.main == "tell" or read.has("tell")
-    return told if asks and has_hour and tells and not wishes else ""
 
 
 def _set_for(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:
@@ -352,12 +318,6 @@ def _set(
     if wish.reminder and not (named.times.are_there or is_lapse):  # another hour of the same day
         at = max(at, wish.reminder.at.astimezone(runtime.zone).replace(hour=0, minute=0))
     due = due_time.time_of(text, text, reading.language, at)
-    by = due_time.shift(heard.message.text, reading.language)
-    is_exact = due_time.is_from_now(text, reading.language) or due_time.names_one(named)
-    if wish.reminder and not wish.reminder.repeat and by and not is_exact:
-        due = wish.reminder.at.astimezone(runtime.zone) + by
-        if due > runtime.now():
-            return _planned(runtime, heard, due, what, words, wish.reminder)
     if due_time.repeats(text, reading.language):
         return _repeated(runtime, heard, reading, text, what, words, wish.reminder)
     repeat = wish.reminder.repeat if wish.reminder else ""

@@ -68,14 +68,6 @@ NO_QUESTIONS = (
     "remind",
     "introduce",
 )
-# What families call each other, as a name is said; folded.
-_KIN = """
-dad daddy mum mummy mom mommy granny grandma grandpa grandad nana
-papa papi vati vadder vatter mama mami mutti mudder muddi oma omi opa opi
-maman mamie papy papou nonna nonno mamma babbo abuelita abuelito
-pappa mormor farmor morfar farfar babcia dziadek tata мама папа бабушка дедушка тато дідусь бабуся
-"""
-KIN = frozenset(_KIN.split())
 PERHAPS, MAY_BE_TASK = -2.0, -3.5  # scores from which a sum is tried, and a task is one perhaps
 SURELY_OTHERS = 6.0  # by which memory is asked more surely than one's own name
 PERHAPS_ALL = -1.9  # likewise, and all is wanted that was told of whom a message names
@@ -452,17 +444,13 @@ def _asks_memory(runtime: Runtime, turn: Turn) -> bool:
 
 
 def _names_somebody(runtime: Runtime, turn: Turn) -> bool:
-    """Whether a message names somebody it has met, or of the speaker's family.
-
-    "will" in small letters is nobody's name.
-    """
+    """Whether a message names somebody it has met; "will" in small letters is nobody's name."""
     text, language = turn.heard.message.text, turn.reading.language
     known = {part for name in people.names(runtime)[1:] for part in name.split()}
     common = words.common(language, corrections.COMMON_WORDS)
     rare = {part.casefold() for part in known if words.folded(part) not in common}
     said = {word.strip("¿¡?!.,;:'’\"") for word in text.split()}
-    family = KIN.intersection(map(words.folded, said))
-    return bool(known & said or family) or not rare.isdisjoint(stop_words.words(text))
+    return bool(known & said) or not rare.isdisjoint(stop_words.words(text))
 
 
 def _is_in_doubt(reading: MessageReading) -> bool:

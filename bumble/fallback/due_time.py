@@ -43,25 +43,6 @@ laborable laborables feriale feriali uteis werkdag werkdagen vardag vardagar rob
 """
 _WORKDAYS = frozenset(_WORKING_DAYS.split())
 _OTHERS = (word for word, many in number_words.OTHERS.items() if many > 1)
-# The evening, or the day, before that of something else; folded.
-_EVE = patterns.compile(
-    r"\b(?:(?P<evening>the (?:night|evening) before"
-    r"|(?:am )?(?:vorabend|abend (?:vorher|davor|zuvor|vor))"
-    r"|la veille au soir|la noche (?:antes|anterior)|la sera prima|[na]a? noite (?:antes|anterior)"
-    r"|de avond (?:ervoor|daarvoor|tevoren|voor)|kvallen (?:innan|fore)|wieczor (?:wczesniej|przed)"
-    r"|накануне вечером|вечером накануне|uoci|vecer prije)"
-    r"|the day before|(?:am )?(?:vortag|tag (?:vorher|davor|zuvor|vor))|la veille"
-    r"|el dia (?:antes|anterior)|la vispera|il giorno prima|a vespera|na vespera|o dia anterior"
-    r"|de dag (?:ervoor|daarvoor|tevoren|voor)|dagen (?:innan|fore)|dzien (?:wczesniej|przed)"
-    r"|накануне|напередодні|dan prije)\b(?! \d)"
-)
-_EARLIER = """
-earlier sooner forward fruher eher tot avance antes adelanta adelantalo prima anticipa adianta
-eerder vroeger tidigare wczesniej раньше раніше once erken ranije prije
-"""
-_SOONER = frozenset(_EARLIER.split())
-_FIRST = patterns.compile(r"\bfirst(?: thing)?\b", re.IGNORECASE)
-_CLAUSE = patterns.compile(r"[.,;!?]+(?!\d)\s*")
 _FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))
 _ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
@@ -86,10 +67,6 @@ def time_of(
         at: The moment it was said, with its zone.
         wakes: Whether nothing is named that is to be thought of: who is asleep is woken.
     """
-    if eve := _EVE.search(folded(text)):
-        return _eve(text, eve, language, at)
-    if "first thing" in folded(text):
-        text, when = (_FIRST.sub("morning", one) for one in (text, when))
     is_exact = stop_words.is_unspaced(when)  # all that is known of it was found
     text, when, language = unspaced_times.of_mark(text, when, language)
     if stop_words.is_unspaced(when):
@@ -154,43 +131,6 @@ def time_of(
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
-
-
-def _eve(text: str, eve: re.Match[str], language: str, at: datetime) -> datetime | None:
-    """Return the evening, or the morning, of the day before the one that a text names."""
-    said = folded(text)
-    before, behind = _CLAUSE.split(said[: eve.start()])[-1], _CLAUSE.split(said[eve.end() :])[0]
-    beside = " ".join((*before.split()[-REACH:], *behind.split()[:REACH]))
-    clocks = [one for one in values.read(beside, language).numbers if one.kind == "clock"]
-    hour = timedelta(hours=_EVENING[0] if eve["evening"] else reminders.MORNING)
-    if clocks:
-        parts = ["late"] if eve["evening"] else []
-        hour = _hours(clocks[0], parts, soon=False, is_so=False)[0]
-    days = _days(without_doubt(values.read(said.replace(eve[0], " "), language).times), at)
-    times = (datetime.combine(day, time(), at.tzinfo) - timedelta(days=1) + hour for day in days)
-    return next((each for each in times if each > at), None)
-
-
-def clauses(text: str) -> list[str]:
-    """Split a text at its full stops and commas."""
-    return [one for one in map(str.strip, _CLAUSE.split(text)) if one]
-
-
-def names_one(named: values.ReadText) -> bool:
-    """Whether a text names a day or an hour by itself, not how far off one is."""
-    times = named.times
-    days = times.weekdays or times.dated or times.ordinals or times.offsets
-    clocks = (one.word for one in named.numbers if one.kind == "clock")  # "half an hour" is none
-    return bool(days) or any(word[:1].isdigit() for word in clocks)
-
-
-def shift(text: str, language: str) -> timedelta | None:
-    """Return by how much a text moves something: "two hours later", "back by a day"."""
-    said = _pieces(_said(text, language)[0])
-    days = values.read(text, language).times.spans
-    spans = (_span(said[start:], language) for start in range(len(said)))
-    span = next(filter(None, spans), None) or (timedelta(days=min(days)) if days else None)
-    return -span if span and not _SOONER.isdisjoint(said) else span
 
 
 def widened(text: str, when: str, language: str) -> str:

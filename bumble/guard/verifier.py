@@ -486,8 +486,9 @@ def _by_sums(
 ) -> Iterator[Decimal]:
     """Yield sums and differences of two numbers that count the same, which the sum counts, too."""
     for one, other in pairs:
-        if number.kind == "money" or _count_alike(one, other) and (
-            not is_heard or _count_alike(number, one) or _count_alike(number, other)
+        if number.kind == "money" or (
+            _count_alike(one, other)
+            and (not is_heard or _count_alike(number, one) or _count_alike(number, other))
         ):
             yield from (one.value + other.value, abs(one.value - other.value))
 
