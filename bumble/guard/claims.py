@@ -87,7 +87,8 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
     word = sentence.plain[n]
     if {word, _GENITIVE.sub("", word)} & _NO_NAME:
         return False
-    if number_words.value(word.split("-")[0], sentence.language) is not None:  # "Nine-year-old"
+    number, *more = word.split("-")
+    if more and number_words.value(number, sentence.language) is not None:  # "Nine-year-old"
         return False
     if sentence.titled and words.is_listed(word, sentence.language):
         return False

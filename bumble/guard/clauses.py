@@ -99,14 +99,7 @@ mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait preg
 quiere querria chiede vorrebbe pergunta queria vraagt zou wil
 """
 HEDGES = frozenset(_HEDGES.split())
-# How an answer begins that takes over what was asked, and puts nothing of it right.
-_YES = patterns.compile(
-    r"\W*(?:yes|ye[ap]|yeah|yup|aye|exactly|correct|that['’]?s right|jaa?|jawohl|jep|genau|stimmt"
-    r"|richtig|oui|ouais|exact(?:ement)?|sí|claro|exacto|esatto|sim|igen|evet|kyllä|joo|ναι|да|так"
-    r"|כן|نعم|हाँ|हां|はい|うん|是的?|对|嗯|네|응|(?:s[iì]|tak|ano|da|jo)(?=\W*\Z|[,.!]))(?!\w)"
-    r"(?![\s\S]*\b(?:but|aber|mais|pero|ma|mas|maar|ale|но)\b)",
-    re.IGNORECASE,
-)
+MOST_OF_YES = 0.55  # of its words' weight, in an answer that says no more than that it is so
 _CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
@@ -251,10 +244,18 @@ def _contrasts(tokens: Sequence[str], place: int) -> bool:
 
 
 def with_question(asked: str, answer: str) -> str:
-    """Return an answer with what a yes takes over: the question right before it, as a statement."""
-    question = (words.sentences(asked) or [""])[-1]
-    is_taken_over = question.endswith(words.QUESTION_MARKS) and _YES.match(answer)
-    return f"{question[:-1]}. {answer}" if is_taken_over else answer
+    """Return an answer with what a yes takes over: the question right before it, as a statement.
+
+    A yes tells nothing by itself, and denies nothing.
+    """
+    question, language = (words.sentences(asked) or [""])[-1], words.language(asked, answer)
+    if not question.endswith(words.QUESTION_MARKS):
+        return answer
+    tokens = tokens_of(answer)
+    says_more = sum(weigh(tokens, language).values()) > MOST_OF_YES or any(
+        token in HEDGES or values.is_value(token) or denies(token, language) for token in tokens
+    )
+    return answer if says_more else f"{question[:-1]}. {answer}"
 
 
 def tells_of_change(tokens: Sequence[str], language: str) -> bool:

@@ -355,7 +355,7 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
 def _rival_day(wanted: Times, clause: Clause) -> float | None:
     times = clause.read.times
     if wanted.full_months:
-        return SAME_KIND if times.full_months - wanted.full_months and not times.dated else None
+        return SAME_KIND if times.full_months - wanted.full_months else None
     months, others = {month for month, _ in wanted.dated}, clause.times_near.months
     if times.dated or times.ordinals:
         is_other = months and others and not months & others

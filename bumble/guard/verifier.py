@@ -28,8 +28,8 @@ from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
 _FEW_THINGS = (2, 3, 4)
-_ARTICLES = "the all die den alle les tous toutes los las i le gli os as de alla"
-_THE = frozenset(_ARTICLES.split())
+_TWICE = 5  # from here on a number may be twice another: there and back
+_THE = frozenset(["the", "die", "den", "les", "los", "las", "le", "gli"])
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
 # Weight of words of one message that only the entity said: from which on they tell something, how
@@ -257,9 +257,10 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
     read = [clauses.of(source.text, sentence.language) for source in sources]
-    if not all(any(clause.is_asked or clause.is_unreal for clause in part) for part in read):
-        return ""  # another message states it
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
+    stating = (part for part in read if not any(one.is_asked or one.is_unreal for one in part))
+    if any(clauses.tie(ours, clause.weights) for part in stating for clause in part):
+        return ""  # another message states it, or something of it
     told = {"": 0.0, "asked": 0.0, "imagined": 0.0}
     for clause in chain.from_iterable(read):
         mood = "asked" if clause.is_asked else "imagined" if clause.is_unreal else ""
@@ -505,7 +506,7 @@ def _count_alike(one: Number, other: Number) -> bool:
 def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     """Yield halves and quarters of numbers, and what they make in the months of a year."""
     for one in given:
-        if may_be(number, one, loosely=True):
+        if number.value >= _TWICE and may_be(number, one, loosely=True):
             yield one.value * 2
         if one.value >= 10 and may_be(number, one, loosely=True):
             yield from (one.value / 2, one.value / 4, one.value * 12)

@@ -241,19 +241,31 @@ def _after(*said: tuple[str, str]) -> ClaimSources:
     ("answer", "verdict"),
     [
         ("Yes.", "keep"),
-        ("Ja, genau!", "keep"),
-        ("Sí", "keep"),
-        ("はい、そうです。", "keep"),
+        ("Exactly!", "keep"),
         ("No.", "mend"),
         ("I don't know yet.", "mend"),
-        ("Yes, but they put it off.", "mend"),
-        ("Da war ich nicht.", "mend"),
+        ("On Monday.", "mend"),
     ],
 )
 def test_a_yes_takes_over_what_was_asked_right_before(answer: str, verdict: str) -> None:
     sources = _after(("Ada", "Good luck! Is the exam on 4 May?"), ("Ona", answer))
     claim = CitedClaim("Ona has an exam on 4 May.", ("m2",), (answer,))
     assert verifier.check(claim, sources).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "text", "verdict"),
+    [
+        ("Ist die Prüfung am 4. Mai?", "Ja, genau!", "Ona hat am 4. Mai Prüfung.", "keep"),
+        ("Ist die Prüfung am 4. Mai?", "Stimmt nicht", "Ona hat am 4. Mai Prüfung.", "mend"),
+        ("¿El examen es el 4 de mayo?", "Claro", "Ona tiene un examen el 4 de mayo.", "keep"),
+        ("¿El examen es el 4 de mayo?", "Claro que no", "Ona tiene examen el 4 de mayo.", "mend"),
+        ("L'examen est le 4 mai ?", "Bien sûr !", "Ona a un examen le 4 mai.", "keep"),
+    ],
+)
+def test_a_yes_is_told_by_its_language(asked: str, answer: str, text: str, verdict: str) -> None:
+    claim = CitedClaim(text, ("m2",), (answer,))
+    assert verifier.check(claim, _after(("Ada", asked), ("Ona", answer))).verdict == verdict
 
 
 def test_what_is_stated_and_asked_of_was_not_only_asked() -> None:
