@@ -175,12 +175,7 @@ class Able(Struct, frozen=True):
             for told in self._told(text)
         ]
         facts = [
-            {
-                "title": "",
-                "replaces": self._outdated(asked, str(one["text"])),
-                "opened_by": "",
-                "sentences": [one],
-            }
+            {"title": "", "replaces": self._outdated(asked, str(one["text"])), "sentences": [one]}
             for one in claims
         ]
         episode = {"title": "", "narrative": claims[:10], "reflection": "I was glad to listen."}

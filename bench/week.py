@@ -90,7 +90,6 @@ class Mind:
             {
                 "title": " ".join(str(claim["text"]).split()[:4]),
                 "replaces": [],
-                "opened_by": "",
                 "sentences": [claim],
             }
             for claim in claims[:4]

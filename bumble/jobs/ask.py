@@ -52,7 +52,6 @@ class TitledFact(Struct, frozen=True):
     title: str
     sentences: tuple[Sentence, ...]
     replaces: tuple[str, ...] = ()  # labels of what is known or believed, in whose place it comes
-    opened_by: str = ""  # words by which it may be known to all; empty: to those who heard it
 
 
 class StretchBelief(Struct, frozen=True):
@@ -111,7 +110,6 @@ def schema(
     fact = {
         "title": text(TITLE_CHARS),
         "replaces": _labels([*known, *held]),
-        "opened_by": text(QUOTE_CHARS),
         "sentences": array(_claim(messages), 4, least=1),
     }
     opinion = {
@@ -182,10 +180,7 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
         lines(episode["reflection"]),
         tuple(
             TitledFact(
-                words.one_line(raw["title"]),
-                claims(raw["sentences"]),
-                tuple(raw["replaces"]),
-                raw["opened_by"],
+                words.one_line(raw["title"]), claims(raw["sentences"]), tuple(raw["replaces"])
             )
             for raw in data["knowledge"]
         ),

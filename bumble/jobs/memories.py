@@ -7,6 +7,7 @@ the files as they are. One file gets one change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -47,7 +48,6 @@ class LearntFact(Struct, frozen=True):
     cited: tuple[Message, ...]
     replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
     ends: tuple[str, ...] = ()  # ids of beliefs, likewise
-    is_open: bool = False  # whether all may know it, as whoever told it says
     named: str = ""  # what it is called where nothing else stays under its title
 
     @property
@@ -187,7 +187,6 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
                 shown.cited(_cites(said)),
                 tuple(each.text for each in replaced),
                 tuple(one.id for label, one in shown.beliefs.items() if label in fact.replaces),
-                shown.was_said(fact.opened_by),
                 title,
             )
 
@@ -205,11 +204,6 @@ def _plan_facts(
         )
         section = knowledge.find(book, title)
         text = _with(shown, section.text, fact, memories) if section else fact.text
-        circle = set(section.provenance.audience) if section else set[str]()
-        is_open = fact.is_open and circle <= set(shown.session.people)
-        if is_open and circle and text != fact.text:  # what else stands there is still theirs
-            title, text, section = f"{title} ({shown.people})", fact.text, None
-        origin = knowledge.joined(_provenance(runtime, shown, fact.cited), section)
         try:
             change = knowledge.plan_set(
                 book,
@@ -217,7 +211,7 @@ def _plan_facts(
                 text,
                 f"know about {title}",
                 by_entity=True,
-                provenance=replace(origin, audience=()) if is_open else origin,
+                provenance=knowledge.joined(_provenance(runtime, shown, fact.cited), section),
             )
         except UserError as error:
             refused.append(f"not written: {title}: {str(error).splitlines()[0]}")
@@ -228,9 +222,10 @@ def _plan_facts(
         book, last = knowledge.parse(companions.decoded(change.data)), change
         is_own = section is not None and section.provenance.by and text == fact.text
         if is_own and knowledge.find(book, fact.named) is None:  # its title was of what is gone
-            renamed = knowledge.plan_rename(book, title, fact.named, change.why, by_entity=True)
-            last = renamed or change
-            book = knowledge.parse(companions.decoded(last.data))
+            with suppress(UserError):  # what can be no title gives it none
+                named = (title, fact.named, change.why)
+                last = knowledge.plan_rename(book, *named, by_entity=True) or change
+                book = knowledge.parse(companions.decoded(last.data))
     last = renaming.plan_knowledge(renamings, book) or last
     if last is None or last.data is None:
         return None, tuple(refused), kept

@@ -75,12 +75,8 @@ class Scene(Struct, frozen=True, dict=True):
     @property
     def speakers(self) -> tuple[str, ...]:
         """The names of the people who say something in it."""
-        return tuple(dict.fromkeys(map(self.speaker, self.people_said)))
-
-    @property
-    def people_said(self) -> list[Message]:
-        """What people said, which alone is evidence."""
-        return [one for one in self.labels.values() if one.role == "user"]
+        said = (one for one in self.labels.values() if one.role == "user")
+        return tuple(dict.fromkeys(map(self.speaker, said)))
 
     def speaker(self, message: Message) -> str:
         """Return who said a message, as the model is shown it."""
@@ -148,12 +144,6 @@ class Scene(Struct, frozen=True, dict=True):
         )
         known_names = (self.entity, *self.names.values(), *meant)
         return ClaimSources(tuple(said), tuple(known), known_names, self.zone, self.entity)
-
-    def was_said(self, text: str) -> bool:
-        """Whether somebody said some words; nobody says none."""
-        words_of = f" {stop_words.bare(text)} "
-        said = (f" {stop_words.bare(one.text)} " for one in self.people_said)
-        return bool(words_of.strip()) and any(words_of in one for one in said)
 
     def stands(self, line: str) -> bool:
         """Whether a line names nothing that nobody gave."""

@@ -511,38 +511,6 @@ def test_what_the_entity_read_is_cited_as_hearsay_and_believed_less(entity: Enti
     assert held.provenance.trust == "imported"
 
 
-LUMP = claim("Sam has a lump that is harmless.", "m1", rests=["the lump is harmless"])
-GIVEN_BACK = ("sam", "Good news: the lump is harmless. You may tell everyone now.")
-
-
-@pytest.mark.parametrize(
-    ("there", "opened_by", "after"),
-    [
-        ("Sam has a lump.", "You may tell everyone now", {"Lump": ()}),
-        ("Sam has a lump.", "", {"Lump": ("sam",)}),
-        ("Sam has a lump.", "You may tell the world", {"Lump": ("sam",)}),  # nobody said so
-        (
-            "Sam has a lump. Sam is afraid of needles.",
-            "You may tell everyone now",
-            {"Lump": ("sam",), "Lump (Sam)": ()},
-        ),
-    ],
-)
-def test_a_secret_that_is_given_back_is_for_everyone(
-    entity: Entity, there: str, opened_by: str, after: dict[str, tuple[str, ...]]
-) -> None:
-    book = knowledge.read(entity.knowledge)
-    write(entity, knowledge.plan_set(book, "Lump", there, "", by_entity=True, provenance=OWN))
-    heard(entity, GIVEN_BACK)
-    told = fact("Lump", LUMP, replaces=["k1"], opened_by=opened_by)
-    _, outcome = dealt(entity, makes(LUMP, knowledge=[told]))
-    assert outcome.data["dropped"] == []
-    there_now = [one for one in knowledge.read(entity.knowledge).sections if not one.locked]
-    assert {one.title: one.provenance.audience for one in there_now} == after
-    assert ("needles" in there) == any("needles" in one.text for one in there_now)
-    assert all("needles" not in one.text for one in there_now if not one.provenance.audience)
-
-
 def test_the_prompt_tells_the_limits_of_the_schema() -> None:
     form = ask.schema(["m1"], ["k1"], ["b1"], episodes.REFLECTION_MAX_CHARS)["properties"]
     told = prompts.load("stretch").turns(**dict.fromkeys(prompts.load("stretch").slots, ""))[0][1]
@@ -559,13 +527,16 @@ def test_the_prompt_tells_the_limits_of_the_schema() -> None:
         assert (4, 6, 8, 10)[words.index(most.split()[2])] == field["maxItems"], name
 
 
+@pytest.mark.parametrize(
+    ("title", "named"), [("Workshop", "Workshop"), ("［locked］ Dog", "Clamps"), ("~", "Clamps")]
+)
 def test_a_section_of_which_nothing_stays_is_named_for_what_takes_its_place(
-    entity: Entity,
+    entity: Entity, title: str, named: str
 ) -> None:
     book = knowledge.read(entity.knowledge)
     old = (book, "Clamps", "The clamps stay on until Tuesday.", "")
     write(entity, knowledge.plan_set(*old, by_entity=True, provenance=OWN))
     heard(entity, DOG, ("sam", "I took the clamps off."))
     off = claim("Sam took the clamps off.", "m3", rests=["took the clamps off"])
-    dealt(entity, makes(off, knowledge=[fact("Workshop", off, replaces=["k1"])]))
-    assert sections(entity) == {"Workshop": "Sam took the clamps off."}
+    dealt(entity, makes(off, knowledge=[fact(title, off, replaces=["k1"])]))
+    assert sections(entity) == {named: "Sam took the clamps off."}

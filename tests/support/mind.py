@@ -129,9 +129,7 @@ def _stretch(prompt: str, _: Any) -> dict[str, Any]:
         claim = _claim(label, about(person, said), said)
         if said.startswith("My "):
             title = f"{person}'s {said.split()[1]}"
-            knowledge.append(
-                {"title": title, "replaces": [], "opened_by": "", "sentences": [claim]}
-            )
+            knowledge.append({"title": title, "replaces": [], "sentences": [claim]})
         else:
             kind = {"category": "preference", "confirms": [], "contradicts": []}
             beliefs.append({**kind, "claim": claim})

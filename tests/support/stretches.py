@@ -31,11 +31,8 @@ def claim(
     return {"text": text, "cites": list(cites), "rests_on": list(rests), "inference": inference}
 
 
-def fact(
-    title: str, *claims: dict[str, Any], replaces: Sequence[str] = (), opened_by: str = ""
-) -> dict[str, Any]:
-    given = {"title": title, "replaces": list(replaces), "opened_by": opened_by}
-    return {**given, "sentences": list(claims)}
+def fact(title: str, *claims: dict[str, Any], replaces: Sequence[str] = ()) -> dict[str, Any]:
+    return {"title": title, "replaces": list(replaces), "sentences": list(claims)}
 
 
 def belief(
