@@ -26,7 +26,7 @@ from bumble.errors import AnswerInvalidError
 from bumble.files import disk
 from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
-from bumble.recall.belief_strength import JOINED, archive_check, unite_check
+from bumble.recall.belief_strength import archive_check
 from bumble.records import base, beliefs, dreams, episodes, journal, relationships, state, working
 from bumble.runtime import review_queue, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
@@ -263,22 +263,18 @@ def let_fade(runtime: Runtime, job: Tidying) -> JobResult:
 
 def archive(runtime: Runtime, job: Tidying) -> JobResult:
     """Put away beliefs that nothing has confirmed for long; their files stay."""
-
-    def plan() -> list[changes.Change]:
-        return [change for change in _put_away(runtime) if change.path in job.paths]
-
-    count = sum(change.why != JOINED for change in plan())
-    title = f"{words.counted(count, 'belief')} archived"
-    return JobResult(title, plan, (f"{title}.",), {"archived": count})
+    title = f"{words.counted(len(job.paths), 'belief')} archived"
+    return JobResult(
+        title,
+        lambda: [change for change in _put_away(runtime) if change.path in job.paths],
+        (f"{title}.",),
+        {"archived": len(job.paths)},
+    )
 
 
 def _put_away(runtime: Runtime) -> Sequence[changes.Change]:
-    """Plan to put away the beliefs that are there twice, or of which hardly anything is left."""
-    held = beliefs.BELIEF.readable(runtime.entity.beliefs)
-    twice = unite_check(held)
-    paths = {change.path for change in twice}
-    faded = archive_check(held, runtime.now())
-    return [*twice, *(change for change in faded if change.path not in paths)]
+    """Plan to put away the beliefs of which hardly anything is left."""
+    return archive_check(beliefs.BELIEF.readable(runtime.entity.beliefs), runtime.now())
 
 
 # notes of the scratch pad

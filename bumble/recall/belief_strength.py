@@ -8,11 +8,10 @@ likeness of texts can't tell, because opposites are alike.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -28,7 +27,6 @@ CORRECTION = "correction"
 UNSURE_BELOW = 0.4
 CONFIRMS = {"user": 0.25, "extracted": 0.15, "dream": 0.10}  # share of doubt that a word takes away
 CONTRADICT_FACTOR = 0.6  # a contradicted belief keeps this share of its confidence
-JOINED = "others say the same: with what they rest on"
 FLOOR = 0.05  # confidence fades to this
 ARCHIVE_BELOW = 0.1  # confidence below which a belief is archived
 HALF_LIFE_DAYS = {
@@ -114,28 +112,6 @@ def archive_check(held: Iterable[beliefs.Belief], at: datetime) -> list[Change]:
         for belief in held
         if not belief.archived and strength(belief, at) < ARCHIVE_BELOW
     ]
-    return [change for change in planned if change is not None]
-
-
-def unite_check(held: Iterable[beliefs.Belief]) -> list[Change]:
-    """Plan to make one of beliefs that say the same, as two clones may; for consolidation.
-
-    The oldest stays, with what all rest on; the others are put away.
-    """
-    groups = defaultdict[Any, list[beliefs.Belief]](list)
-    for belief in sorted(held, key=lambda one: (one.formed, one.id)):
-        if not belief.archived:
-            origin, said = belief.provenance, disk.same_name(_bare(belief.text))
-            groups[said, belief.category, origin.audience, origin.trust].append(belief)
-    planned = list[Change | None]()
-    for first, *others in (group for group in groups.values() if group[1:]):
-        evidence = tuple(one for each in others for one in each.evidence)
-        confidence = max(each.confidence for each in (first, *others))
-        planned.append(beliefs.plan_update(first, JOINED, confidence=confidence, evidence=evidence))
-        planned += [
-            beliefs.plan_update(each, f"the same as {first.id}: put away", archived=True)
-            for each in others
-        ]
     return [change for change in planned if change is not None]
 
 

@@ -142,21 +142,6 @@ def test_weak_beliefs_are_archived_by_their_strength_now(ada: Entity) -> None:
     assert [one.archived for one in beliefs.BELIEF.readable(ada.beliefs)] == [True, True]
 
 
-def test_what_two_clones_were_told_alike_is_one_belief_that_rests_on_both(ada: Entity) -> None:
-    for name, said, rests_on in (
-        ("bel_1", "The boat is red.", "msg_1"),
-        ("bel_2", "the boat is red", "msg_2"),
-    ):
-        belief = beliefs.new(name, said, "world_fact", 0.8, NIGHT, evidence=(rests_on,))
-        changes.apply(ada.root, ChangeSet("", (beliefs.BELIEF.plan_new(belief, ""),)))
-    assert once(ada)[0].title == "consolidate: 1 belief archived"
-    first, other = beliefs.BELIEF.readable(ada.beliefs)
-    assert (first.evidence, first.archived, other.archived) == (("msg_1", "msg_2"), False, True)
-    before = truth(ada.root)
-    once(ada, NIGHT + INTERVAL)
-    assert truth(ada.root) == before
-
-
 def test_the_story_is_told_every_third_time(ada: Entity) -> None:
     for n in range(1, 7):
         at = NIGHT + n * INTERVAL
