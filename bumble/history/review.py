@@ -17,11 +17,10 @@ from bumble.entity import companions, installation, review_branch
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.uncommitted import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
-from bumble.guard import corrections
 from bumble.history import log, merge
 from bumble.records import kinds, knowledge
 from bumble.runtime import review_queue
-from bumble.text import markdown, merge_marks, words
+from bumble.text import markdown, merge_marks
 
 ACCEPTS = "Accepts"  # the trailer that names the commit a proposal was
 CLASH = "changed since, in the same place"
@@ -143,7 +142,7 @@ def plan_accept(root: Path, proposal: HeldProposal) -> merge.MergePlan:
     whys = [*commit.body[:last], "; ".join(commit.body[last:])]
     for version, why in zip(proposal.versions, (whys + [""] * last)[: last + 1], strict=True):
         current = companions.read(root, version.path)
-        reason, merged = _merged(version, current, proposal.at)
+        reason, merged = _merged(version, current)
         if reason:
             (clashes if reason == CLASH else stays).append(f"{version.path}: {reason}")
         if merged != current:
@@ -166,7 +165,7 @@ def plan_accept(root: Path, proposal: HeldProposal) -> merge.MergePlan:
     return merge.MergePlan(change_set, tuple(stays))
 
 
-def _merged(version: Version, current: bytes | None, at: datetime) -> tuple[str, bytes | None]:
+def _merged(version: Version, current: bytes | None) -> tuple[str, bytes | None]:
     """Return why a file stays as it is, or not all of it is taken, and what it becomes."""
     kind = kinds.of_path(version.path)
     if kind is None or review_queue.stays(version.path):
@@ -186,36 +185,7 @@ def _merged(version: Version, current: bytes | None, at: datetime) -> tuple[str,
             return CLASH, current
         emptied = version.after is None and not text.strip()
         merged = None if emptied else companions.encoded(text)
-    if kind is not knowledge.KNOWLEDGE:
-        return "", merged
-    reason, merged = _with_locked(current, merged)
-    return reason, merged if reason == CLASH else _put_right(version, merged, at)
-
-
-def _put_right(version: Version, merged: bytes | None, at: datetime) -> bytes | None:
-    """Take out of merged knowledge what the entity wrote since and the proposal puts right."""
-    states = (version.before, version.after, merged)
-    try:
-        before, after, book = (knowledge.parse(companions.decoded(data)) for data in states)
-    except ValueError:  # nothing can be told of it
-        return merged
-    for section in after.sections:
-        old, now = (knowledge.find(one, section.title) for one in (before, book))
-        if now is None or now.locked or not now.provenance.by:
-            continue
-        there = words.sentences(old.text) if old else []
-        new, since = (
-            " ".join(one for one in words.sentences(part) if one not in there)
-            for part in (section.text, now.text)
-        )
-        if gone := [one for one in corrections.outdated(since, new, at) if one not in new]:
-            text = knowledge.corrected(now.text, new, gone)
-            change = knowledge.plan_set(
-                book, now.title, text, "", by_entity=True, provenance=now.provenance
-            )
-            merged = change.data if change else merged
-            book = knowledge.parse(companions.decoded(merged))
-    return merged
+    return _with_locked(current, merged) if kind is knowledge.KNOWLEDGE else ("", merged)
 
 
 def _with_both(base: str, merged: str) -> str | None:

@@ -17,7 +17,7 @@ from bumble.entity.commits import CommitPolicy
 from bumble.errors import RefusedError, ReviewError
 from bumble.history import merge
 from bumble.history import review as proposed
-from bumble.records import base, kinds, provenance, relationships, state, working
+from bumble.records import base, kinds, relationships, state, working
 from bumble.records.base import Provenance
 from bumble.runtime import review_queue
 from tests.support.kills import every_call, forks, in_child
@@ -63,9 +63,7 @@ def known(root: Path, old: str, new: str, *more: Change) -> ChangeSet:
     """A set of a distillation that puts something else into what is known, and moves its cursor."""
     text = (root / "knowledge.md").read_text()
     moved = state.plan_write(
-        state.read(root / state.PATH),
-        {"distill": {"ses_1": {"hash": new.strip()[-6:]}}},
-        "distilled",
+        state.read(root / state.PATH), {"distill": {"ses_1": {"hash": new[:6]}}}, "distilled"
     )
     assert moved is not None
     change = changes.write("knowledge.md", text.replace(old, new), text, f"learn {new}")
@@ -402,17 +400,3 @@ def test_where_a_branch_cannot_be_read_nothing_is_taken_away(root: Path) -> None
     git(root, "switch", "-q", "main")
     (root / ".git/refs/heads/broken").write_text(f"{'1' * 40}\n")
     assert review_queue.stray(root) == []
-
-
-def test_a_correction_replaces_what_waited_beside_it(root: Path) -> None:
-    origin = provenance.origin_comment(Provenance(by="distill", sources=("ses_1",)))
-    lines = ("The lease of Svenja ends on 31 March.", "The lease of Svenja ends on 30 April.")
-    names = [
-        propose(root, known(root, "It leaks.\n", f"It leaks.\n\n## Lease\n{origin}{line}\n"))
-        for line in lines
-    ]
-    for name in names:
-        decide(root, name, proposed.plan_accept)
-    text = (root / "knowledge.md").read_text()
-    assert [text.count(line) for line in lines] == [0, 1]
-    assert KNOWN in text
