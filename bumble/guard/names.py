@@ -75,17 +75,6 @@ def _is_form(form: str, name: str) -> bool:
     )
 
 
-_LEAST_MISSPELT = 5  # letters of a name in which one may be wrong
-
-
-def misspelt(name: str, other: str) -> bool:
-    """Whether two words, folded, are one but for a letter inside: Henrik, Hendrik."""
-    short, long = sorted((name, other), key=len)
-    start, end = words.shared_start(short, long), words.shared_start(short[::-1], long[::-1])
-    is_near = len(long) - len(short) <= 1 and start + end >= len(long) - 1
-    return is_near and len(short) >= _LEAST_MISSPELT and min(start, end) > 0
-
-
 # What a name's letters are called begins with their consonant, or with a vowel before it: NOON, EN.
 _CALLED = patterns.compile(
     r"LETTER (?:SMALL )?(?:FINAL )?(?!TEH MARBUTA)(?:[AEIOU](?=\w\b))?([B-DF-HJ-NP-TV-Z])"

@@ -19,7 +19,6 @@ from bumble.body import appraisal, ebb, soma
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
-from bumble.guard import names
 from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
@@ -135,15 +134,8 @@ class Scene(Struct, frozen=True, dict=True):
         known += [belief.text for belief in self.beliefs.values()]
         for person in self.portraits.values():
             known += [person.text, *(note.text for note in portrait.notes(person))]
-        spoken = {words.folded(word) for one in said for word in stop_words.WORD.findall(one.text)}
-        meant = (  # whoever is known, however they were written
-            name
-            for name in self.called.values()
-            for part in words.folded(name).split()
-            if any(names.misspelt(part, names.bare(word)) for word in spoken)
-        )
-        known_names = (self.entity, *self.names.values(), *meant)
-        return ClaimSources(tuple(said), tuple(known), known_names, self.zone, self.entity)
+        names = (self.entity, *self.names.values())
+        return ClaimSources(tuple(said), tuple(known), names, self.zone, self.entity)
 
     def stands(self, line: str) -> bool:
         """Whether a line names nothing that nobody gave."""

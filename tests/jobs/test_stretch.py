@@ -473,14 +473,6 @@ def test_a_title_that_others_took_costs_nobody_a_fact(entity: Entity) -> None:
     assert "not written: Pets: " in "\n".join(outcome.told)
 
 
-def test_a_misspelt_name_is_of_whoever_is_known_by_it(entity: Entity) -> None:
-    known(entity, "Henrik")
-    heard(entity, ("sam", "Hendrik's ticket costs 40 euros, and Gerrit's as much."))
-    bought = claim("Henrik's ticket costs 40 euros.", "m1", rests=["ticket costs 40 euros"])
-    _, outcome = dealt(entity, makes(bought, claim("Gerda has one.", "m1", rests=["ticket"])))
-    assert [one["text"] for one in outcome.data["dropped"]] == ["Gerda has one."]
-
-
 def test_a_yes_to_the_entity_carries_what_it_asked(entity: Entity) -> None:
     asked = [("sam", "My exam is soon."), ("ada", "Is it on 4 May?"), ("sam", "Yes, in town.")]
     asked.append(("ada", "Good luck."))
