@@ -112,7 +112,7 @@ def check(
     )
     now = signature(runtime)
     dealt = review_queue.dealt(runtime.entity.root)
-    dealt |= frozenset() if force else frozenset(_vain(runtime))
+    dealt |= frozenset() if force else frozenset(vain(runtime))
     steps: list[ConsolidationStep] = []
     for part in (parts() if work is None else work) if waited.passes else ():
         found = part.check(runtime)
@@ -146,15 +146,21 @@ def run(runtime: Runtime, step: ConsolidationStep) -> JobResult:
             in_vain=isinstance(error, AnswerInvalidError),
         )
 
-    if outcome.in_vain and runtime.writes:  # about the same it is not asked again each night
-        known = [mark for mark in _vain(runtime) if mark not in step.marks]
-        marks = [*known, *step.marks][-MOST_VAIN:]
-        disk.write_cache(runtime.entity.vain, json.dumps(marks).encode())
+    if outcome.in_vain:
+        note_vain(runtime, step.marks)
     title, data = f"consolidate: {outcome.title}", {"part": step.part.name, **outcome.data}
     return replace(outcome, title=title, data=data, marks=step.marks)
 
 
-def _vain(runtime: Runtime) -> list[str]:
+def note_vain(runtime: Runtime, marks: Sequence[str]) -> None:
+    """Note marks of what was asked in vain: about the same it is not asked again each time."""
+    if runtime.writes:
+        known = [mark for mark in vain(runtime) if mark not in marks]
+        kept = [*known, *marks][-MOST_VAIN:]
+        disk.write_cache(runtime.entity.vain, json.dumps(kept).encode())
+
+
+def vain(runtime: Runtime) -> list[str]:
     """Return the marks of what was asked in vain, the oldest first: without them it is once more.
 
     What can't be read there has none.
@@ -358,5 +364,5 @@ def musings_due(runtime: Runtime) -> Due[musings.MusingsJob]:
     lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
     if not new:
         return Due((lived,), ())
-    found = musings.check(runtime, _vain(runtime))
+    found = musings.check(runtime, vain(runtime))
     return replace(found, conditions=(lived, *found.conditions))

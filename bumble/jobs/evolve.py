@@ -16,7 +16,7 @@ from msgspec import Struct
 from bumble.entity import changes, folder, secrets, settings
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.jobs import narrate
+from bumble.jobs import consolidate, narrate
 from bumble.llm import prompts
 from bumble.records import base, episodes, proposals, relationships, state
 from bumble.runtime import people, rules
@@ -24,7 +24,7 @@ from bumble.runtime.job import Condition, Due, JobResult, array, ask, choice, cl
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
-EVERY, AGAIN = 100, 10  # interactions; after an answer that could not be used
+EVERY, AGAIN = 100, 10  # interactions; within these an unusable answer is asked for once
 KEY = "evolve"  # in state.yaml
 TEMPERATURE, MAX_TOKENS = 0.4, 800
 TEXT_CHARS, REASON_CHARS, MOST_SOURCES = 160, 240, 6
@@ -39,6 +39,7 @@ class EvolveJob(Struct, frozen=True):
     at: datetime
     interactions: int
     sources: narrate.StorySources
+    mark: str  # of how far it had come, so that it isn't asked in vain at each turn
 
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
@@ -51,36 +52,41 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
         for proposal in proposals.PROPOSAL.readable(runtime.entity.evolution)
     )
     enough = force or since >= EVERY
+    mark = f"{KEY} {count // AGAIN}"
+    is_new = mark not in consolidate.vain(runtime)
     conditions = (
         sayings.writes(runtime),
         Condition("interactions", f"{since} since the last", f"at least {EVERY}", enough),
         Condition("open proposals", str(waiting), "none", not waiting),
+        Condition(
+            "unusable answers",
+            "none" if is_new else "one",
+            f"none within {AGAIN} interactions",
+            is_new or force,
+        ),
     )
     if not all(condition.passes for condition in conditions):
         return Due(conditions, ())
-    return Due(conditions, (EvolveJob(runtime.now(), count, narrate.gather(runtime)),))
+    return Due(conditions, (EvolveJob(runtime.now(), count, narrate.gather(runtime), mark),))
 
 
 def run(runtime: Runtime, job: EvolveJob) -> JobResult:
-    """Propose what may change; where an answer can't be used, it is asked again a little later."""
+    """Propose what may change.
+
+    Raises:
+        AnswerInvalidError: If the model's answer can't be used; the look back waits.
+    """
     try:
         items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
-    except AnswerInvalidError as error:
-        why = str(error).splitlines()[0]
-        return JobResult(
-            title="evolve: no usable answer",
-            plan=lambda: (_plan_counted(runtime, job, job.interactions - EVERY + AGAIN),),
-            lines=(f"Nothing is proposed: {why}",),
-            data={"proposal": None, "why": why},
-            ran=False,
-            in_vain=True,
-        )
+    except AnswerInvalidError:
+        consolidate.note_vain(runtime, [job.mark])
+        raise
     before = base.read_text(runtime.entity.file)
     diff = difference(before, applied(before, items))
     if not diff:
         return JobResult(
             title="evolve: nothing to change",
-            plan=lambda: (_plan_counted(runtime, job, job.interactions),),
+            plan=lambda: (_plan_counted(runtime, job),),
             lines=("Looked back, and nothing speaks for a change.",),
             data={"proposal": None},
         )
@@ -100,7 +106,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
         title=f"evolve: proposes {words.one_line(proposal.items[0].text)}",
         plan=lambda: (
             proposals.PROPOSAL.plan_new(proposal, "propose small changes"),
-            _plan_counted(runtime, job, job.interactions),
+            _plan_counted(runtime, job),
         ),
         lines=(
             f"{proposal.id}: {words.counted(len(proposal.items), 'small change')}.",
@@ -144,9 +150,9 @@ def difference(before: str, after: str) -> str:
     return "\n".join(lines)
 
 
-def _plan_counted(runtime: Runtime, job: EvolveJob, interactions: int) -> changes.Change | None:
+def _plan_counted(runtime: Runtime, job: EvolveJob) -> changes.Change | None:
     file = state.read(runtime.entity.state)
-    values = {KEY: {"interactions": interactions, "at": base.stamp(job.at)}}
+    values = {KEY: {"interactions": job.interactions, "at": base.stamp(job.at)}}
     return state.plan_write(file, values, "it looked back")
 
 
