@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import fields, kind
+from bumble.records import base, fields, kind
 from bumble.records.base import Provenance
 from bumble.text import moments
 
@@ -114,13 +114,17 @@ REMINDER = kind.RecordKind(
 )
 
 
-def yet_to_say(folder: Path) -> list[Path]:
-    """Return the files of what is not over yet: those add up, and each takes .2 ms to read."""
-    heads = (
-        (path, (disk.read_cache(path) or b"").partition(b"\n---")[0])
-        for path in REMINDER.files(folder)
-    )
-    return [path for path, head in heads if b"done: true" not in head.split(b"\n")]
+def yet_to_say(folder: Path) -> tuple[list[Reminder], list[Path]]:
+    """Return the reminders that are not over, and the files that can't be read.
+
+    Of a file that says that it is over no more is looked at, be it broken: those add up, and each
+    takes .2 ms to parse.
+    """
+    files = ((path, disk.read_cache(path) or b"") for path in REMINDER.files(folder))
+    heads = ((path, data.partition(b"\n---")[0].splitlines()) for path, data in files)
+    open_files = (path for path, head in heads if b"done: true" not in head)
+    there, broken = base.load_all(open_files, REMINDER.load)
+    return [one for one in there if not one.done], broken
 
 
 def new(

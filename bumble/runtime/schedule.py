@@ -63,17 +63,15 @@ def due_reminders(
     entity: Entity, at: datetime
 ) -> tuple[list[reminders.Reminder], int, Sequence[Path]]:
     """Return the reminders that are due, how many are yet to be said, and the broken files."""
-    files = reminders.yet_to_say(entity.reminders)
-    readable, broken = base.load_all(files, reminders.REMINDER.load)
-    due = (reminder for reminder in readable if reminder.is_due(at))
-    return sorted(due, key=lambda one: (one.at, one.id)), len(readable), broken
+    there, broken = reminders.yet_to_say(entity.reminders)
+    due = (reminder for reminder in there if reminder.is_due(at))
+    return sorted(due, key=lambda one: (one.at, one.id)), len(there), broken
 
 
 def waiting(entity: Entity, person: str, readers: Sequence[str]) -> list[reminders.Reminder]:
     """Return the reminders that are set for somebody and that all present may meet, next first."""
-    files = reminders.yet_to_say(entity.reminders)
-    there, _ = base.load_all(files, reminders.REMINDER.load)
-    mine = (one for one in there if one.person == person and not one.done)
+    there, _ = reminders.yet_to_say(entity.reminders)
+    mine = (one for one in there if one.person == person)
     told = (one for one in mine if base.may_read(one.provenance.audience, readers))
     return sorted(told, key=lambda one: one.at)
 

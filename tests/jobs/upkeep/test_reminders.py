@@ -251,8 +251,12 @@ def test_what_is_over_is_not_read_whatever_others_say(tmp_path: Path) -> None:
     for name, head, text in (
         ("rem_1", "done: true\n", "Call Mia."),
         ("rem_2", "", "Write this down:\n\n---\ndone: true\n"),
-        ("rem_3", "done: no\n", "done: true"),
+        ("rem_3", "done: false\n", "done: true"),
+        ("rem_4", "done:  true\n", "Another spelling."),
+        ("rem_5", "done: [\n", "Broken."),
     ):
         source = f"---\nat: 2026-05-24T09:00:00+00:00\n{head}---\n\n{text}\n"
         (tmp_path / f"{name}.md").write_text(source)
-    assert [path.stem for path in reminders.yet_to_say(tmp_path)] == ["rem_2", "rem_3"]
+    there, broken = reminders.yet_to_say(tmp_path)
+    assert [one.id for one in there] == ["rem_2", "rem_3"]
+    assert [path.stem for path in broken] == ["rem_5"]
