@@ -240,10 +240,10 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
     return value
 
 
-def unit(meta: Mapping[str, Any], name: str, default: float | None = _REQUIRED) -> Any:
-    """Return a number of a record that must lie in [0, 1]; what it counts as, where it has none."""
-    value: Any = field(meta, name, float, cast("float", default))
-    if value is not None and not 0 <= value <= 1:
+def unit(meta: Mapping[str, Any], name: str, default: float = _REQUIRED) -> float:
+    """Return a number of a record that must lie in [0, 1]."""
+    value = field(meta, name, float, default)
+    if not 0 <= value <= 1:
         raise ValueError(f"`{name}` should lie between 0 and 1, not {value:g}")
     return value
 

@@ -318,7 +318,7 @@ def line(meta: Meta, key: str) -> str:
     return words.one_line(text(meta, key))
 
 
-def unit(*default: float | None) -> Callable[[Meta, str], float]:
+def unit(*default: float) -> Callable[[Meta, str], float]:
     """Read a number in [0, 1]; without a default it must be there."""
     return lambda meta, key: base.unit(meta, key, *default)
 

@@ -26,6 +26,10 @@ from bumble.text.words import one_line, shorten
 from bumble.text.yaml_edit import SourceError
 
 
+def _share(meta: fields.Meta, key: str) -> float | None:
+    return None if meta.get(key) is None else base.unit(meta, key)
+
+
 class Notice(Struct, frozen=True):
     """What one message of a person is worth remembering for."""
 
@@ -33,8 +37,7 @@ class Notice(Struct, frozen=True):
     message: str  # its id
     keep: bool  # whether it is worth keeping for months
     why: str = ""  # what the message is: `tell`, `joke`, `ask_memory`
-    # how likely it is, in [0, 1]
-    share: Annotated[float | None, fields.Key(read=fields.unit(None))] = None
+    share: Annotated[float | None, fields.Key(read=_share)] = None  # how likely it is, in [0, 1]
     confided: bool = False  # told in confidence: stays with those who heard it
     heavy: int = 0  # 1: a burden, 2: grave
     glad: int = 0  # 1: pleased, 2: big good news
