@@ -41,7 +41,7 @@ class Sentence(Struct, frozen=True):
     place: str  # of it in the answer: `s3`
     text: str
     claims: bool = False  # whether it tells of the world or a person; else it is a reading
-    cites: tuple[str, ...] = ()  # labels of messages: `m2`
+    cites: tuple[str, ...] = ()  # labels of messages: `m2`, `h3`
     rests_on: tuple[str, ...] = ()  # words of these messages
     inference: bool = False
 
@@ -97,7 +97,7 @@ def schema(
     """Describe the answer.
 
     Args:
-        messages: Labels of what people said, which alone can be cited.
+        messages: Labels of the messages that can be cited.
         known: Labels of known sentences.
         held: Labels of beliefs.
         reflection_chars: The longest reflection.
@@ -313,7 +313,7 @@ def _recognized(
     """
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     there = (shown.entity, *shown.names.values())
-    people_said = [one for one in shown.sources.window if one.id]
+    people_said = [one for one in shown.sources.window if one.id and not one.is_hearsay]
     spoken = "\n".join(one.text for one in people_said)
     told = "\n".join((spoken, *shown.sources.known))
 

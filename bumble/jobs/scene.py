@@ -88,12 +88,8 @@ class Scene(Struct, frozen=True, dict=True):
         What people said (`m2`) is evidence; what the entity said of something that it read, by a
         tool or passed on, is hearsay (`h3`).
         """
-        marks = {("user", False): "m", ("assistant", True): "h"}
-        return {
-            f"{mark}{n}": one
-            for n, one in enumerate(self.messages, 1)
-            if one.text.strip() and (mark := marks.get((one.role, is_untrusted(one.trust))))
-        }
+        labels = {_label(n, one): one for n, one in enumerate(self.messages, 1)}
+        return {label: one for label, one in labels.items() if label}
 
     @cached_property
     def label_of(self) -> dict[str, str]:
@@ -108,7 +104,7 @@ class Scene(Struct, frozen=True, dict=True):
         """Return what some sentences rest on, by the labels that each cites.
 
         One that cites nothing rests on all that was spoken; so does no sentence at all. What the
-        entity said itself may stand in any, though nothing of it can be cited.
+        entity said itself may stand in any, cited or not.
         """
         found = list(map(self.cited, cites))
         if not all(found) or not found:
@@ -140,6 +136,16 @@ class Scene(Struct, frozen=True, dict=True):
     def stands(self, line: str) -> bool:
         """Whether a line names nothing that nobody gave."""
         return check_prose(line, self.sources).verdict != "mend"
+
+
+def _label(n: int, message: Message) -> str:
+    """Return what the n-th message is cited by; empty: it can't be."""
+    is_read = is_untrusted(message.trust)
+    if message.role == "user" and message.text.strip() and not is_read:
+        return f"m{n}"
+    if message.role == "assistant" and message.text.strip() and is_read:
+        return f"h{n}"
+    return ""
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
