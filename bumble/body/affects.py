@@ -85,7 +85,8 @@ def faded(affects: Iterable[Affect], now: datetime) -> tuple[Affect, ...]:
     for affect in affects:
         minutes = max(0.0, seconds_between(affect.at, now) / 60)
         intensity = affect.intensity * math.exp2(-(minutes / HALF_LIFE_MINUTES))
-        left += [Affect(affect.name, intensity, now)] if intensity >= FORGET_BELOW else []
+        if intensity >= FORGET_BELOW:
+            left.append(Affect(affect.name, intensity, now))
     return tuple(sorted(left, key=lambda affect: (-affect.intensity, affect.name))[:MOST])
 
 

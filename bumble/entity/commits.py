@@ -187,22 +187,26 @@ class Commits:
         """
         if not self.commits and not self.repository.under_way:
             return
-        after = {path: step.after for step in steps if (path := self._place(step.path))}
-        paths, waiting = list(after), uncommitted.notes(self.root)
+        after = dict[str, str | None]()
+        for step in steps:
+            path = self._place(step.path)
+            if path:
+                after[path] = step.after
+        waiting = uncommitted.notes(self.root)
         noted = {path for note in waiting for path in note.after}
         self._begin(noted)
-        entries = self._look({*paths, *noted})
+        entries = self._look({*after, *noted})
         settled = {self._place(each.path) for each in change_set.changes if each.settles}
         unmerged = (entry.path for entry in entries if entry.unmerged)
-        if clash := [path for path in unmerged if path in paths and path not in settled]:
+        if clash := [path for path in unmerged if path in after and path not in settled]:
             _, back = gitdir.ENDINGS.get(self.repository.under_way, ("", ""))
             raise MergeUnfinishedError(self.root, clash, back)
         if not self.commits:
             return
         if not self.waits:
-            self._commit_earlier(entries, waiting, paths)
+            self._commit_earlier(entries, waiting, after)
         self.own.append(self._noted(change_set, after))
-        self.stored = self._store(paths)
+        self.stored = self._store(after)
 
     def end(self) -> None:
         """Commit what was written."""
@@ -296,7 +300,7 @@ class Commits:
             self._record(BEGUN, unknown)
 
     def _commit_earlier(
-        self, entries: Sequence[TreeEntry], waiting: Sequence[PendingCommit], paths: Sequence[str]
+        self, entries: Sequence[TreeEntry], waiting: Sequence[PendingCommit], paths: Collection[str]
     ) -> None:
         """Commit what was written earlier, then what was edited by hand in the set's files."""
         changed = {entry.path for entry in entries}
