@@ -32,7 +32,7 @@ class Significance(Struct, frozen=True):
         """The significance, in [0, 1]."""
         return min(1.0, sum(self.shares.values()))
 
-    def sentence(self, threshold: float) -> str:
+    def why_too_little(self, threshold: float) -> str:
         """Say for the ledger why this is not enough for an episode."""
         shares = ", ".join(f"{name} {share:.2f}" for name, share in self.shares.items())
         return f"significance {self.total:.2f} is below {threshold:.2f} ({shares})"

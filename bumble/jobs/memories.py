@@ -383,7 +383,7 @@ def _episode(
     weight = episode.weigh(runtime, session, job)
     threshold = runtime.config.memory.episode_significance_threshold
     if weight.total < threshold:
-        return None, weight.sentence(threshold)
+        return None, weight.why_too_little(threshold)
     named = ""
     if draft.wording is not None:
         lines = (quotes.plain(sentence.text) for sentence in whole.narrative)

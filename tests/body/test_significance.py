@@ -57,7 +57,7 @@ def test_novelty_is_the_distance_to_the_nearest(similarities: list[float], expec
 
 def test_the_reason_names_the_threshold_and_every_share() -> None:
     found = significance.significance(meaningful=False, familiarity=0.5, appraisal=0, novelty=0.4)
-    assert found.sentence(0.3) == (
+    assert found.why_too_little(0.3) == (
         "significance 0.27 is below 0.30 (base 0.10, meaningful 0.00, familiarity 0.05, "
         "appraisal 0.00, novelty 0.12)"
     )
