@@ -108,10 +108,9 @@ _RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words b
 SHARED_LETTERS = 5  # at the beginning of two words of one family
 _TOKEN = patterns.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
 _SENTENCE = patterns.compile(r"(?:[^.!?\n]|\.(?=\d))+[.!?\n]*")
+_BUT = patterns.compile(r"\b(?:but|aber|sondern|mais|pero|sino|ma|mas|maar)\b", re.IGNORECASE)
 _CLAUSE = patterns.compile(
-    r"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)"
-    r"|\b(?:but|aber|sondern|mais|pero|sino|ma|mas|maar)\b",
-    re.IGNORECASE,
+    rf"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)|{_BUT.pattern}", re.IGNORECASE
 )
 
 Weights = Mapping[str, float]  # of stems, in [0, 1]
@@ -246,12 +245,12 @@ def _contrasts(tokens: Sequence[str], place: int) -> bool:
 def with_question(asked: str, answer: str) -> str:
     """Return an answer with what a yes takes over: the question right before it, as a statement.
 
-    A yes tells nothing by itself, and denies nothing.
+    A yes tells nothing by itself, and denies nothing; more may stand behind it, but no "but".
     """
     question, language = (words.sentences(asked) or [""])[-1], words.language(asked, answer)
-    if not question.endswith(words.QUESTION_MARKS):
+    if not question.endswith(words.QUESTION_MARKS) or _BUT.search(answer):
         return answer
-    tokens = tokens_of(answer)
+    tokens = tokens_of(_CLAUSE.split(answer)[0])
     says_more = sum(weigh(tokens, language).values()) > MOST_OF_YES or any(
         token in HEDGES or values.is_value(token) or denies(token, language) for token in tokens
     )

@@ -242,6 +242,7 @@ def _after(*said: tuple[str, str]) -> ClaimSources:
     [
         ("Yes.", "keep"),
         ("Exactly!", "keep"),
+        ("Yes, but they put it off.", "mend"),
         ("No.", "mend"),
         ("I don't know yet.", "mend"),
         ("On Monday.", "mend"),
