@@ -75,7 +75,9 @@ _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
 _ENDINGS = patterns.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HALF_OF_DAY = patterns.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
 _FULL_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
-_SHORT_YEAR_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./]\d\d\b")
+_SHORT_YEAR_DATE = patterns.compile(  # a year of the last century stays a number, too
+    r"\b\d{1,2}[./-]\d{1,2}[./-](?:[0-2]\d|3[01]|([3-9]\d))\b"
+)
 _ISO = patterns.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = patterns.compile(
     r"\b(\d{1,2})(?:[./](\d{1,2})[./](?:\d{4}|\d{2})\b|\.(\d{1,2})\.(?=\s*[^\W\d])|/(\d{1,2})\b(?!/))"
@@ -397,7 +399,7 @@ def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> lis
 def _tokens(text: str) -> list[str]:
     """Return the words, numbers and stops of a text, as they stand there, without whole dates."""
     dateless = _FULL_DATE.sub(r"\1 ", _ISO.sub(r"\1 ", text))
-    return _TOKEN.findall(plain(_SHORT_YEAR_DATE.sub(" ", dateless)))
+    return _TOKEN.findall(plain(_SHORT_YEAR_DATE.sub(r"\1 ", dateless)))
 
 
 def unread(text: str, language: str) -> list[str]:

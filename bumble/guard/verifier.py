@@ -28,6 +28,7 @@ from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
 _FEW_THINGS = (2, 3, 4)
+_ABOUT_THEN = Decimal("0.25")  # hours
 _TWICE = 5  # from here on a number may be twice another: there and back
 _THE = frozenset(["the", "die", "den", "les", "los", "las", "le", "gli"])
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
@@ -338,6 +339,8 @@ def _are_few(sources: Sequence[Source]) -> bool:
 
 def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
     """Whether a source that bears on a sentence gives a number of it, of the same thing."""
+    if number.kind == "clock" and any(_is_hour_of(one, number) for one in sources):
+        return True
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
     if is_year and _is_year_given(number.value, sources):
         return True
@@ -356,6 +359,14 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
         number.value in sentence.read.times.ordinals
         and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
     )
+
+
+def _is_hour_of(source: Source, number: Number) -> bool:
+    """Whether a message was written at about that time of day."""
+    if source.at is None:
+        return False
+    hour = Decimal(source.at.hour) + Decimal(source.at.minute) / 60
+    return any(abs(hour - one) % 12 <= _ABOUT_THEN for one in number.hours)
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:

@@ -164,20 +164,36 @@ def _knowledge(
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
 ) -> list[Block]:
-    text = session.messages[-1].text
-    hits = _unasked(runtime, search, book, text, ("knowledge",), knowledge.RECALLED_SECTIONS)
+    text, most = session.messages[-1].text, knowledge.RECALLED_SECTIONS
+    hits = _unasked(runtime, search, book, text, ("knowledge",), most)
+    titles = dict.fromkeys((*(hit.id for hit in hits), *_named(book, session)))
     lines = []
-    for hit in hits:
-        section = knowledge.find(book, hit.id)
+    for title in tuple(titles)[:most]:
+        section = knowledge.find(book, title)
         if section is None:
             continue
         tier, origin = section.provenance.trust, section.provenance
         mark = "" if origin.audience == session.people else _hearsay(tier)  # their own word
-        reference = whole_record.reference(hit.kind, section.title)
+        reference = whole_record.reference("knowledge", section.title)
         text = _cut(section.text, SECTION_TOKENS, reference)
         lines.append((tier, f"- {mark}{section.title}: {text}"))
-        shown.add((hit.kind, hit.id))
+        shown.add(("knowledge", title))
     return _blocks("knowledge", "What you know:", lines)
+
+
+def _named(book: knowledge.Knowledge, session: sessions.Session) -> list[str]:
+    """Return the titles of sections that the last message names: a long one is near to nothing."""
+    message = session.messages[-1].text
+    language = words.language(message)
+    said = words.stems(message, language)
+    return [
+        section.title
+        for section in book.sections
+        if not knowledge.always(section)
+        and base.may_read(section.provenance.audience, session.people)
+        and (own := words.stems(section.title, language))
+        and len(own & said) >= min(words.NAMING_WORDS, len(own))
+    ]
 
 
 def _memories(

@@ -293,3 +293,21 @@ def test_what_is_of_a_land_that_was_named_is_no_strange_name(
 ) -> None:
     claim = CitedClaim(text, ("m1",), (told,))
     assert verifier.check(claim, _after(("Ona", told))).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("told", "text", "verdict"),
+    [
+        ("Cannot sleep.", "Ona wrote at half past two.", "keep"),
+        ("Cannot sleep.", "Ona wrote at half past five.", "mend"),
+        ("A date is scratched in it, 14.6.71.", "The engine is of June 1971.", "keep"),
+        ("A date is scratched in it, 14.6.71.", "The engine is of June 1981.", "mend"),
+    ],
+)
+def test_the_hour_of_a_message_and_a_short_year_are_given(
+    told: str, text: str, verdict: str
+) -> None:
+    at = datetime(2026, 5, 24, 2, 31, tzinfo=UTC)
+    sources = ClaimSources((Said("m1", at, "Ona", told),), names=("Ada", "Ona"), entity="Ada")
+    found = verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict
+    assert (found != "mend") == (verdict == "keep")

@@ -196,3 +196,11 @@ def test_how_to_do_something_is_offered_where_a_message_is_near_it(tmp_path: Pat
 
     assert offered("How do I cook a soup of lentils?")
     assert not offered("She cried on the phone in November, and nobody at all would ask her why.")
+
+
+@pytest.mark.parametrize("name", ["Marius", "somebody"])
+def test_a_section_that_a_long_message_names_comes_to_mind(tmp_path: Path, name: str) -> None:
+    entity = living.ada(tmp_path)
+    entity.knowledge.write_text("## Marius\n\nHe mends pumps in Hull.\n")
+    said = f"Guess what, on the ferry over there {name} said you have to bleed them in winter."
+    assert ("He mends pumps" in comes_to_mind(entity, said)) is (name == "Marius")
