@@ -9,19 +9,22 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+from anyio.abc import Process
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
     REQUEST_TIMEOUT,
@@ -29,14 +32,120 @@ from mcp_types import (
     EmbeddedResource,
     TextContent,
     TextResourceContents,
+    jsonrpc_message_adapter,
 )
+from msgspec import Struct, field
 
+from bumble.chat import workspace
 from bumble.chat.mcp_servers import ListedTool, ServerFailedError
 from bumble.runtime.runtime import Result
 from bumble.text.words import one_line, shorten
 
+MAX_BYTES = 4_000_000  # that a server may send for one message of ours
+MOST_MESSAGES = 5000  # likewise: what it does on the way, say
 TAIL_BYTES = 2000  # of what it printed last as errors
+END_SECONDS = 1.0  # to end by itself; then it is killed
+GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
+
 T = TypeVar("T")
+Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing = MemoryObjectSendStream[SessionMessage]
+
+
+class Pipe(Struct):
+    """What a server was started with, and how its side of the talk went."""
+
+    command: Sequence[str]
+    environ: Mapping[str, str]
+    folder: Path
+    received: int = 0  # bytes since our last message
+    messages: int = 0  # likewise
+    flooded: bool = False
+    tail: bytearray = field(default_factory=bytearray)  # of its errors
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[tuple[Incoming, Outgoing], None]:
+        """Start the program; at the end it is ended, with all it started.
+
+        Raises:
+            OSError: If it can't be started.
+            ValueError: If its command has a NUL in it.
+        """
+        program, *arguments = self.command
+        found = shutil.which(program, path=self.environ.get("PATH", os.defpath))
+        process = await anyio.open_process(
+            [found or program, *arguments], cwd=self.folder, env=self.environ, **workspace.APART
+        )
+        to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
+        try:
+            async with anyio.create_task_group() as group, incoming, outgoing:
+                group.start_soon(self._read, process, to_us)
+                group.start_soon(self._write, process, from_us)
+                group.start_soon(self._listen, process)
+                try:
+                    yield incoming, outgoing
+                finally:
+                    group.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+
+    async def _read(
+        self, process: Process, to_us: MemoryObjectSendStream[SessionMessage | Exception]
+    ) -> None:
+        """Hand on what it says, a line a message; what is none is passed over."""
+        lines = BufferedByteReceiveStream(_there(process.stdout))
+        async with to_us:
+            with suppress(*GONE, anyio.IncompleteRead):
+                while self.received < MAX_BYTES and self.messages < MOST_MESSAGES:
+                    try:
+                        line = await lines.receive_until(b"\n", MAX_BYTES - self.received)
+                    except anyio.DelimiterNotFound:
+                        break
+                    self.received += len(line) + 1
+                    self.messages += 1
+                    with suppress(ValueError):
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        await to_us.send(SessionMessage(message))
+                self.flooded = True
+
+    async def _write(
+        self, process: Process, from_us: MemoryObjectReceiveStream[SessionMessage]
+    ) -> None:
+        stdin = _there(process.stdin)
+        async with from_us:
+            with suppress(*GONE):
+                async for sent in from_us:
+                    text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    self.received = self.messages = 0
+                    await stdin.send(f"{text}\n".encode())
+
+    async def _listen(self, process: Process) -> None:
+        """Keep the end of its errors."""
+        with suppress(*GONE):
+            async for piece in _there(process.stderr):
+                self.tail += piece
+                del self.tail[:-TAIL_BYTES]
+
+
+def _there(stream: T | None) -> T:
+    """Return a pipe of a program, which is there because it was asked for."""
+    if stream is None:
+        raise OSError("the program has no pipe")
+    return stream
+
+
+async def _end(process: Process) -> None:
+    """Let the program end by itself for a moment, then kill it and all that it started."""
+    with suppress(*GONE):
+        await _there(process.stdin).aclose()
+    with anyio.move_on_after(END_SECONDS):
+        await process.wait()
+    workspace.kill_group(process.pid)
+    with anyio.move_on_after(END_SECONDS):  # something out of its group may hold the pipes
+        await process.aclose()
+
 
 MAX_RESULT_CHARS = 1_000_000
 MOST_PAGES = 20  # of a list of tools
@@ -58,23 +167,8 @@ talking = partial(start_blocking_portal, "asyncio")  # the thread in which all s
 class Link:
     """A server that was started."""
 
-    def __init__(
-        self,
-        portal: BlockingPortal,
-        command: Sequence[str],
-        environ: Mapping[str, str],
-        folder: Path,
-        timeout_seconds: float,
-    ) -> None:
-        self._portal, self._timeout = portal, timeout_seconds
-        program, *arguments = command
-        self._server = StdioServerParameters(
-            command=shutil.which(program, path=environ.get("PATH", os.defpath)) or program,
-            args=arguments,
-            env=dict(environ),
-            cwd=folder,
-        )
-        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 closed by close
+    def __init__(self, portal: BlockingPortal, pipe: Pipe, timeout_seconds: float) -> None:
+        self._portal, self._pipe, self._timeout = portal, pipe, timeout_seconds
         self._ready: Future[tuple[Client, list[ListedTool]]] = Future()
         self._ended: anyio.Event | None = None
         self._client: Client | None = None
@@ -85,7 +179,7 @@ class Link:
         """Open the client, list the tools, and wait for the end."""
         try:
             self._ended = anyio.Event()
-            transport = stdio_client(self._server, self._errors)
+            transport = self._pipe.opened()
             async with Client(transport, read_timeout_seconds=self._timeout, cache=None) as client:
                 self._ready.set_result((client, await _listed(client)))
                 await self._ended.wait()
@@ -144,6 +238,8 @@ class Link:
         return f"did not answer within {self._timeout:g} s"
 
     def _worded(self, problem: BaseException) -> str:
+        if self._pipe.flooded:
+            return "sent more than anyone reads, and was stopped"
         while isinstance(problem, ExceptionGroup):
             problem = problem.exceptions[0]
         if isinstance(problem, OSError):
@@ -153,17 +249,11 @@ class Link:
             return "answered in a form that can't be read"
         if isinstance(problem, MCPError) and problem.code == REQUEST_TIMEOUT:
             return self._late  # the library's own clock struck first
-        last = self._last_error()
+        errors = bytes(self._pipe.tail).decode(errors="replace").strip().splitlines()
+        last = one_line(errors[-1]) if errors else ""
         if isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED:
             return shorten(f"has ended: {last}" if last else "has ended", PROBLEM_CHARS)
         return shorten(f"failed: {one_line(str(problem))}", PROBLEM_CHARS)
-
-    def _last_error(self) -> str:
-        """Return the last line that the server printed as an error."""
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - TAIL_BYTES))
-        lines = self._errors.read().strip().splitlines()
-        return one_line(lines[-1]) if lines else ""
 
     def close(self) -> None:
         """Have the server end, and wait for it, but not long."""
@@ -175,7 +265,6 @@ class Link:
             self._life.result(GONE_SECONDS)
         except PROBLEMS:
             self._life.cancel()
-        self._errors.close()
 
 
 async def _listed(client: Client) -> list[ListedTool]:

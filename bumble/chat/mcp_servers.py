@@ -249,8 +249,8 @@ class Servers:
         except UserError as error:
             self._fail(server, f"was not started: {error}")
             return
-        seconds = config.timeout_seconds
-        server.link = link.Link(self._portal, config.command, environ, folder, seconds)
+        pipe = link.Pipe(config.command, environ, folder)
+        server.link = link.Link(self._portal, pipe, config.timeout_seconds)
 
     def _take(self, server: Running) -> None:
         """Wait for the tools of a server that was started."""
