@@ -213,9 +213,7 @@ def _find_alone(entity: Entity, record_files: Sequence[_File]) -> Iterator[Findi
     tops = Counter(path.parts[1] for path in alone)
     for path in alone:
         told, fix = "what it is about went, or has another name: name it alike, or remove it", ""
-        if not (records := lone[path.parts[1]]):
-            yield Finding("source-left", "what it is about went", str(path))
-            continue
+        records = lone[path.parts[1]]
         if len(records) == tops[path.parts[1]] == 1:
             record, record_id = PurePosixPath(records[0]), base.id_of(path.stem)
             told = f"is it of {record}, which has none? Name them alike, or remove it"

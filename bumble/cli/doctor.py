@@ -17,7 +17,6 @@ from bumble.cli.opening import Opened, locate, settle_git
 from bumble.entity import changes, commits, config, settings, uncommitted
 from bumble.entity.folder import Entity
 from bumble.errors import LockedError, RecordInvalidError, UserError
-from bumble.files import disk
 from bumble.history import clone
 from bumble.history.findings import Finding, guarded
 from bumble.index.sync import IndexState
@@ -115,7 +114,6 @@ def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
     try:
         settle_git(shell, root, timeout_seconds=wait)
         _mend_files(opened.entity, policy, wait, adopts=adopts)
-        _remove_left(report, policy, wait)
         if report.has(*HALF_MERGED, "git-cut-off", "git-uncommitted"):
             mended = clone.mend(root, policy, timeout_seconds=wait)
             if mended.lost:  # the notes of it go
@@ -158,20 +156,6 @@ def _mend_files(
             named = changes.add(name, "".join(f"{line}\n" for line in lines), why)
             planned = changes.ChangeSet(f"doctor: {why}", (named,))
             commits.apply(entity.root, planned, policy, timeout_seconds=timeout_seconds)
-
-
-def _remove_left(report: Checkup, policy: commits.CommitPolicy, timeout_seconds: float) -> None:
-    """Remove what stood beside records that went."""
-    root = report.opened.root
-    left = [each.path for each in report.findings if each.code == "source-left"]
-    gone = tuple(
-        changes.Change(path, "its record went", None, disk.sha256(data))
-        for path in left
-        if (data := disk.read_if_there(root / path)) is not None
-    )
-    if gone:
-        planned = changes.ChangeSet("doctor: what stood beside records that went", gone)
-        commits.apply(root, planned, policy, timeout_seconds=timeout_seconds)
 
 
 @command.plain

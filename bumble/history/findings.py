@@ -58,9 +58,6 @@ CODES: dict[str, Code] = {
     "source-alone": Code(
         "note", "A file in sources/ belongs to no record: that went, or was renamed."
     ),
-    "source-left": Code(
-        "note", "A record was removed by hand, and its file in sources/ stayed.", mends=True
-    ),
     "source-missing": Code("note", "A record rests on something that is not here any more."),
     "person-missing": Code(
         "note", "A record names somebody, or is for them, whom nothing else here knows."

@@ -338,14 +338,3 @@ def test_which_of_two_records_lost_its_companion_nobody_can_say(run: Run) -> Non
     run.write("sources/projects/c.yaml", "by: distill\n")
     assert ("source-alone", "sources/projects/c.yaml", None) in found(run)
     assert "name it alike, or remove it" in run("doctor").out
-
-
-def test_what_stood_beside_a_record_that_went_is_removed(run: Run) -> None:
-    run.ok("belief", "add", "The boat is red.")
-    [record] = (run.entity.root / "beliefs").iterdir()
-    [beside] = (run.entity.root / "sources" / "beliefs").iterdir()
-    record.unlink()
-    assert "source-left" in {code for code, *_ in found(run)}
-    run.ok("doctor", "--fix")
-    assert not beside.exists()
-    assert "source-left" not in {code for code, *_ in found(run)}

@@ -26,7 +26,6 @@ def test_every_code_is_found_by_some_check_and_no_other_is() -> None:
 def test_only_what_is_derived_or_left_over_is_mended() -> None:
     mends = {code for code, known in CODES.items() if known.mends}
     told = {"git-ignores", "git-attributes", "git-driver", "forgotten-back", "cache-stray"}
-    told |= {"source-left"}
     by_git = {
         "git-cut-off",
         "git-uncommitted",
