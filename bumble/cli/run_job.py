@@ -28,12 +28,11 @@ from bumble.models.embed.protocol import Embedder
 from bumble.models.weights.choice import Choice
 from bumble.records import provenance, session_files, sessions
 from bumble.records.base import Provenance
-from bumble.runtime import audiences, job, locks
+from bumble.runtime import audiences, job
 from bumble.runtime.runtime import TEMPERATURE, Runtime
 
 Check = Callable[[Runtime], job.Due[Any]]  # finds what is due
 Run = Callable[[Runtime, Any], job.JobResult]  # does one job, writing nothing
-FLUSH_SECONDS = 60.0  # that a talk waits for the background, before it asks the same itself
 More = Callable[[Runtime], tuple[dict[str, Any], str]]  # what else a check has to say
 
 
@@ -298,6 +297,4 @@ def _printer(opened: Opened) -> Callable[[str], None] | None:
 def _flush(runtime: Runtime, compaction: job.JobResult, limit: int) -> job.JobResult:
     from bumble.jobs import stretch
 
-    # what the background has asked for already is not asked for again
-    with locks.hold_work(runtime.entity, seconds=FLUSH_SECONDS if limit else 0):
-        return stretch.flush(runtime, compaction, limit)
+    return stretch.flush(runtime, compaction, limit)

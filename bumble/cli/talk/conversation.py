@@ -124,7 +124,7 @@ class Conversation:
         think: bool | None = None,
         typed: bool = False,
     ) -> Turn:
-        """Store what was said, and answer it; who settles with the same model makes way.
+        """Store what was said, and answer it; who settles in the background makes way.
 
         Args:
             text: What was said.
@@ -137,8 +137,7 @@ class Conversation:
             if not self.runtime.writes:
                 return self._answer(text, say, think, typed=typed)
             with locks.hold_turn(self.opened.entity):
-                if self.choice is None or chat_model.stays_here(self.choice):
-                    locks.stop_settling(self.opened.entity)
+                locks.stop_settling(self.opened.entity)
                 return self._answer(text, say, think, typed=typed)
 
     def _answer(
@@ -396,10 +395,6 @@ def last_report(opened: Opened, session_id: str = "") -> context_report.ContextR
 def _model(opened: Opened, *, yes: bool, writes: bool) -> tuple[Choice, Runtime]:
     """Choose and open the model that talks, and what works with it."""
     chosen = chat_model.choose_model(opened, yes=yes)
-    # What settles takes the time that opening a model needs. A server elsewhere answers both, and
-    # what it was asked is not asked for again.
-    if writes and chat_model.stays_here(chosen):
-        locks.stop_settling(opened.entity)
     backend = chat_model.open_model(opened, chosen, writes=writes)
     model = chat_model.recorded(opened, backend, "chat", writes=writes)
     return chosen, run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
@@ -417,6 +412,8 @@ def open_to_talk(
     """Open everything a conversation needs, and close it behind it."""
     person = people.speaking(opened, speaker)
     others = [people.speaking(opened, name) for name in present]
+    if writes:  # at once: what settles takes the time that opening a model needs
+        locks.stop_settling(opened.entity)
     chosen, runtime = _model(opened, yes=yes, writes=writes)
     if writes and opened.config.tools.servers:  # those of the owner's config
         outside = mcp.servers(opened.config, opened.shell, partial(output.warn, opened.shell))

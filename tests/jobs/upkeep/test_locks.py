@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bumble.cli.app import main
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.runtime import locks, spoken
@@ -103,21 +102,3 @@ def test_who_spoke_within_a_minute_is_still_talking(ada: Entity) -> None:
     assert not is_talking(ada, clock.at + timedelta(seconds=61))
     assert not is_talking(ada, clock.at - timedelta(days=1))
     assert Path(ada.root).exists()
-
-
-@posix
-@pytest.mark.parametrize(
-    ("url", "goes_on"), [("http://m.invalid/v1", True), ("http://127.0.0.1:9/v1", False)]
-)
-def test_what_a_server_elsewhere_was_asked_is_not_asked_for_again(
-    ada: Entity, url: str, goes_on: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BUMBLE_LLM_BASE_URL", url)
-    monkeypatch.setenv("BUMBLE_LLM_MODEL", "large")
-    process = worker(ada, stoppable=True)
-    try:
-        main(["chat", "-e", str(ada.root), "Hello"])
-        assert (process.poll() is None) is goes_on
-    finally:
-        process.kill()
-        process.wait(5)
