@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -275,10 +276,9 @@ def add_belief(
     """
     listing.choice("category", category, beliefs.CATEGORIES)
     listing.choice("source", source, TOLD_SOURCES)
-    rests_on = tuple(writing.one_line(line, "evidence") for line in evidence or ())
     library = lookup.Library(opened.entity, name=opened.identity.name, zone=opened.zone)
-    if strange := next((one for one in rests_on if library.source(one) is None), ""):
-        raise RecordMissingError("message or episode", strange)
+    named = (writing.one_line(line, "evidence") for line in evidence or ())
+    rests_on = tuple(_evidence(library, one) for one in named)
     with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
         same = _same(opened, claim, category)
         belief = same or beliefs.new(
@@ -296,6 +296,15 @@ def add_belief(
             dry_run=dry_run,
             id=belief.id,
         )
+
+
+def _evidence(library: lookup.Library, named: str) -> str:
+    """Return the id of the message or episode that is named, as lists show it or whole."""
+    for kind in (episodes.EPISODE.name, lookup.MESSAGE):
+        with suppress(RecordMissingError):
+            if (found := library.look_up(named, kind)).kind == kind:  # no summary of a talk
+                return found.id
+    raise RecordMissingError("message or episode", named)
 
 
 BELIEFS.offers(belief_app, edit="Edit a belief's file in $VISUAL or $EDITOR.")

@@ -114,8 +114,14 @@ def test_a_category_that_is_none_names_the_nearest(run: Run) -> None:
 
 
 def test_what_a_belief_rests_on_has_to_be_there(run: Run) -> None:
-    ran = run("belief", "add", "The boat is red.", "--evidence", "msg_gone")
-    assert 'There is no message or episode "msg_gone"' in ran.err
+    run.ok("knowledge", "set", "Tea", "Sam drinks it green.")
+    for named in ("msg_gone", "Tea", "sam"):  # the last two are no message and no episode
+        ran = run("belief", "add", "The boat is red.", "--evidence", named)
+        assert f'There is no message or episode "{named}"' in ran.err
     episode = run.ok("episode", "add", "We painted it.", "--json").data["id"]
-    added = run.ok("belief", "add", "The boat is red.", "--evidence", episode, "--json").data["id"]
-    assert run.ok("belief", "show", added, "--json").data["evidence"] == [episode]
+    as_listed = run.ok("episode", "list").out.split()[0]
+    assert as_listed != episode
+    for number, named in enumerate((episode, as_listed)):
+        belief = ("belief", "add", f"The boat is red, {number}.", "--evidence", named, "--json")
+        added = run.ok(*belief).data["id"]
+        assert run.ok("belief", "show", added, "--json").data["evidence"] == [episode]
