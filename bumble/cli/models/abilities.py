@@ -204,9 +204,12 @@ def say_once(
     """
     if chosen is None or chosen.script is not None:
         return
+    found = runtime.abilities()
+    if {found.unmeasured, *found.measured.values()} == {"write"}:
+        return  # whatever the language is: to tell it, transcripts may have to be read
     code = spoken.language(runtime, session, person)
     said = {code, ANY} & opened.config.llm.abilities.talk.keys()  # whoever said so knows
-    if said or runtime.abilities().tier("talk", code) == "write":
+    if said or found.tier("talk", code) == "write":
         return
     kept = opened.cached(NOTICES)
     seen = kept if isinstance(kept, list) else []  # damaged: it is said again
