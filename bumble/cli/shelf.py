@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic
 
@@ -38,6 +37,7 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     cells: Callable[[Opened, R], Sequence[str]]  # of its line in a list
     face: Callable[[Opened, R], Face] = lambda _, record: ([record.told], (), ())
     data: Callable[[Opened, R], dict[str, Any]] = lambda _, record: data_of(record)
+    keys: tuple[str, ...] = ()  # of the data, that a list tells; empty: all
     argument: Any = IdArgument  # how one is named on the command line
     # finds the one of a name, where its kind is named by more than it declares
     match: Callable[[Opened, Sequence[R], str], R | None] | None = None
@@ -112,7 +112,11 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
             opened,
             f"{self.group} list",
             listed,
-            partial(self.data, opened),
+            lambda record: {
+                key: value
+                for key, value in self.data(opened, record).items()
+                if key in self.keys or not self.keys
+            },
             lambda record: [*([short[record.id]] if ids else []), *self.cells(opened, record)],
             self.none,
             newest_first=newest_first,

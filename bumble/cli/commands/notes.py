@@ -55,6 +55,7 @@ SKILLS = Shelf(
         **{key: getattr(skill, key) for key in ("path", "description", "text")},
         "provenance": skill.provenance.meta(),
     },
+    keys=("name", "slug", "path", "description"),
     argument=NameArgument,
     named="name",
 )

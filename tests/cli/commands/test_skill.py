@@ -13,6 +13,8 @@ def tea(run: Run) -> Run:
 
 def test_a_skill_is_written_shown_and_listed(tea: Run) -> None:
     assert tea.ok("skill", "list").out == "Make tea  How to brew tea.\n"
+    [listed] = tea.ok("skill", "list", "--json").data
+    assert [*listed] == ["name", "slug", "path", "description"]  # its text tells `show`
     shown = tea.ok("skill", "show", "make-tea").out
     assert shown.startswith("# Make tea\n\nBoil water.\n")
     assert "skills/make-tea.md" in shown
