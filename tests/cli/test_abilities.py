@@ -71,6 +71,16 @@ def test_a_scripted_model_writes_unless_its_script_says_otherwise(ada: Entity) -
     assert chat_model.script_of(*scripted(ada, said)).name == "script.yaml"
 
 
+def test_abilities_are_looked_up_once_and_only_when_asked_for(ada: Entity) -> None:
+    folder, chosen = scripted(ada, "- Hello.\n")
+    able = abilities.of(folder, chosen)
+    script = ada.root / "script.yaml"
+    script.write_text("- {abilities: {talk: {any: none}}}\n- Hello.\n", "utf-8")
+    assert able().tier("talk", "de") == "none"
+    script.write_text("- Hello.\n", "utf-8")
+    assert able().tier("talk", "de") == "none"
+
+
 def test_a_script_that_trusts_in_something_unknown_is_an_error(ada: Entity) -> None:
     with pytest.raises(RecordInvalidError, match="abilities"):
         abilities.measured_of(*scripted(ada, "- {abilities: {talk: {de: able}}}\n"))
