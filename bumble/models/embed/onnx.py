@@ -38,7 +38,7 @@ def value_info(name: str, kind: int, shape: Sequence[int | str] | None = None) -
         shape: Its sizes, by name where they are free; None: it is not told.
     """
     sizes = ((1, message((1 if isinstance(size, int) else 2, size))) for size in shape or ())
-    told = [(2, message(*sizes))] if shape else []
+    told = [(2, message(*sizes))] if shape is not None else []
     return message((1, name), (2, message((1, message((1, kind), *told)))))
 
 
