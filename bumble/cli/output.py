@@ -281,7 +281,7 @@ def columns(stream: TextIO) -> int:
 
 
 def asked(question: str, default: str, check: Callable[[str], str]) -> str:
-    """Ask for a line at the terminal until it will do; `check` raises if not."""
+    """Ask for a line at the terminal until it will do; if not, `check` raises a UsageError."""
     sign("")
     while True:
         try:
