@@ -93,11 +93,14 @@ def carry_out(
         data, told = told_of(opened, settled.outcome, dry_run=flags.dry_run)
         runs.append(data)
         lines += told
-    why = {} if due.due else {"why": why_not(due)}
-    lines = [f"Nothing to do: {one}." for one in why.values()] or lines
+    why = None if due.due else why_not(due)
+    if why is not None:
+        lines = [f"Nothing to do: {why}."]
     ran = any(run["ran"] for run in runs)  # a job may find that there was nothing in it
-    data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "done": runs, **why}
-    shows = flags.verbose or flags.dry_run or not (ran or quiet or flags.exit_code)
+    data = {"ran": ran, "dry_run": flags.dry_run, "gates": gates(due), "why": why, "done": runs}
+    # whoever asks by hand hears why nothing was done; a script asks by the exit code
+    by_hand_for_nothing = not (ran or quiet or flags.exit_code)
+    shows = flags.verbose or flags.dry_run or by_hand_for_nothing
     tell(opened, command, data, lines, verbose=shows)
     finish(worked, exit_code=flags.exit_code)
 
