@@ -264,9 +264,15 @@ MOST_FOLDERS = 8  # of one entity
 IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
 
 
-def make(
-    entity: Entity, moment: datetime, cache: Path, zone: tzinfo
-) -> tuple[Path, past.PastCommit | None, str]:
+class PastFolder(Struct, frozen=True):
+    """A folder as it was."""
+
+    root: Path
+    commit: past.PastCommit | None  # None: there is no history, so its records' own times tell
+    why: str = ""  # there is no history
+
+
+def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFolder:
     """Return an entity's folder as it was at a time.
 
     Args:
@@ -274,10 +280,6 @@ def make(
         moment: The time.
         cache: Where such folders of this entity lie.
         zone: Its time zone.
-
-    Returns:
-        The folder; the commit that it was made of, None where its records' own times tell; and why
-        there is no history.
 
     Raises:
         PastMissingError: If there was nothing then, or somebody can't be forgotten in it.
@@ -310,7 +312,7 @@ def make(
     key = f"{settings.SCHEMA_VERSION} {key}"
     digest = disk.sha256(key.encode(errors="surrogateescape") + b"\0" + names)
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
-    return _made(cache, name, fill), commit, why
+    return PastFolder(_made(cache, name, fill), commit, why)
 
 
 def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
@@ -374,12 +376,12 @@ def open_past(opened: Opened, text: str) -> Opened:
     if at > now:
         raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
     moment = min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
-    root, commit, why = make(live, moment, shell.cache_of("past", live.root), opened.zone)
-    entity = Entity(root, live.approval)
+    folder = make(live, moment, shell.cache_of("past", live.root), opened.zone)
+    entity = Entity(folder.root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
     then = settings.load(entity.file, shell.user_file, shell.environ, flags, home=live.root)
-    identity, shell.now_given = identity_of(shell, root, then), moment
+    identity, shell.now_given = identity_of(shell, folder.root, then), moment
     past = replace(
         opened,
         entity=entity,
@@ -389,13 +391,13 @@ def open_past(opened: Opened, text: str) -> Opened:
     )
     # say what is shown, and how sure that is
     when = listing.when(moment, past)
-    if commit is not None:
+    if (commit := folder.commit) is not None:
         made = f"commit {commit.id[:COMMIT_CHARS]} of {listing.when(commit.at, past)}"
         output.say(f"As of {when}: {made}.")
     else:
         output.warn(
             shell,
-            f"As of {when} by the records' own times, since there is no history ({why}): "
+            f"As of {when} by the records' own times, since there is no history ({folder.why}): "
             "what was changed or taken out since is not seen, nor how the body was.",
         )
     return past

@@ -455,8 +455,12 @@ MAX_ASK_CHARS = 200
 NAME_WORDS = 6  # of a question, in the name of its file
 
 
-# What a check may ask for: a record, its first sentence, and its title, if that asks for it.
-_Source = tuple[RecordView, str, str]
+class _Source(Struct, frozen=True):
+    """Something the entity holds, as a check asks for it."""
+
+    view: RecordView
+    sentence: str
+    is_section: bool  # of knowledge: its title asks for it, and it rests on what it names
 
 
 def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[checks.Check]:
@@ -469,9 +473,9 @@ def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[che
     """
     there = {path.stem for path in checks.CHECK.files(entity.checks)}
     sources = list(_sources(entity, zone))
-    frequency = Counter(word for _, said, _ in sources for word in set(telling_words(said)))
+    frequency = Counter(word for each in sources for word in set(telling_words(each.sentence)))
     for source in sources:
-        for check in _checks(*source, people, frequency):
+        for check in _checks(source, people, frequency):
             if check.id not in there:
                 there.add(check.id)
                 yield check
@@ -483,8 +487,7 @@ def _sources(entity: Entity, zone: tzinfo) -> Iterator[_Source]:
             for view in kind.read(path, zone):
                 sentences = words.sentences(_unmarked(view.text))
                 if sentences and (view.origin.by or kind.own_words):
-                    title = view.id if kind is knowledge.KNOWLEDGE else ""
-                    yield view, sentences[0], title
+                    yield _Source(view, sentences[0], kind is knowledge.KNOWLEDGE)
 
 
 def _unmarked(text: str) -> str:
@@ -494,20 +497,17 @@ def _unmarked(text: str) -> str:
 
 
 def _checks(
-    view: RecordView,
-    sentence: str,
-    title: str,
-    people: Sequence[str],
-    frequency: Counter[str],
+    source: _Source, people: Sequence[str], frequency: Counter[str]
 ) -> Iterator[checks.Check]:
     """Yield the check of a sentence, and one for a person who may not hear it."""
-    if not (wanted := _most_telling(sentence, title, frequency)):
+    if not (wanted := _most_telling(source, frequency)):
         return
-    left = re.sub(rf"(?<!\w){re.escape(wanted)}(?!\w)", GAP, sentence, flags=re.IGNORECASE)
-    ask = title or words.shorten(left, MAX_ASK_CHARS, at_word=True)
-    if len(telling_words(ask)) < LEAST_WORDS and not title:
+    view, pattern = source.view, rf"(?<!\w){re.escape(wanted)}(?!\w)"
+    left = re.sub(pattern, GAP, source.sentence, flags=re.IGNORECASE)
+    ask = view.id if source.is_section else words.shorten(left, MAX_ASK_CHARS, at_word=True)
+    if len(telling_words(ask)) < LEAST_WORDS and not source.is_section:
         return
-    rests_on = view.sources if title else (view.id,)
+    rests_on = view.sources if source.is_section else (view.id,)
     audience = view.origin.audience
     asker = next((person for person in people if base.may_read(audience, (person,))), "")
     origin = base.Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)
@@ -520,12 +520,12 @@ def _checks(
         )
 
 
-def _most_telling(sentence: str, title: str, frequency: Counter[str]) -> str:
+def _most_telling(source: _Source, frequency: Counter[str]) -> str:
     """Return the word of a sentence that tells most: a number, else a rare and long one."""
-    in_title = set(telling_words(title))
+    in_title = set(telling_words(source.view.id)) if source.is_section else set()
     candidates = [
         word
-        for word in telling_words(sentence)
+        for word in telling_words(source.sentence)
         if word not in in_title and (word[:1].isdigit() or len(word) >= LEAST_LETTERS)
     ]
     return max(
