@@ -8,10 +8,9 @@ an import that was cut off is finished by running it again. Knows no format.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -117,14 +116,17 @@ class Importer:
             secrets.redacted(one_line(next(filter(None, names), ""))), MAX_SHOWN_CHARS
         )
         broken = self.report.broken
-        takes: Mapping[type, Callable[[Any], None]] = {
-            ImportedTalk: self._talk,
-            Fact: self._fact,
-            Recipe: self._recipe,
-            ImportedPersona: self._persona,
-            LeftOut: self.report.leave,
-        }
-        takes[type(item)](item)
+        match item:
+            case ImportedTalk():
+                self._talk(item)
+            case Fact():
+                self._fact(item)
+            case Recipe():
+                self._recipe(item)
+            case ImportedPersona():
+                self._persona(item)
+            case LeftOut():
+                self.report.leave(item)
         self.report.read |= not isinstance(item, LeftOut) and self.report.broken == broken
         if len(self._planned) >= BATCH_FILES or self._bytes >= BATCH_BYTES:
             self.flush()
