@@ -132,20 +132,19 @@ def _page(kind: Kind, path: Path, view: RecordView, place: str) -> Page:
     head = titles.heading(text) if kind in (episodes.EPISODE, dreams.DREAM) else ""
     if head:
         title, text = head, text.strip().partition("\n")[2].strip()
-    match kind.name:
-        case "person":
-            person = relationships.PERSON.load(path)
-            title, names, description = person.name, person.names, person.dynamic
-        case "skill":
-            skill = skills.SKILL.load(path)
-            title, description = skill.name, skill.description
-        case "journal" | "dream" if not head:
-            title = f"{kind.singular.capitalize()} of {view.at:%Y-%m-%d %H:%M}"
-        case "narrative":
-            title, text = "The story so far", narrative.uncited(text)
-        case "episode" | "belief" if not head:
-            told = episodes.telling(text).narrative if kind is episodes.EPISODE else text
-            title = shorten(one_line(told).lstrip("#> "), TITLE_CHARS, at_word=True) or view.id
+    if kind is relationships.PERSON:
+        person = relationships.PERSON.load(path)
+        title, names, description = person.name, person.names, person.dynamic
+    elif kind is skills.SKILL:
+        skill = skills.SKILL.load(path)
+        title, description = skill.name, skill.description
+    elif (kind is journal.JOURNAL or kind is dreams.DREAM) and not head:
+        title = f"{kind.singular.capitalize()} of {view.at:%Y-%m-%d %H:%M}"
+    elif kind is narrative.NARRATIVE:
+        title, text = "The story so far", narrative.uncited(text)
+    elif (kind is episodes.EPISODE or kind is beliefs.BELIEF) and not head:
+        told = episodes.telling(text).narrative if kind is episodes.EPISODE else text
+        title = shorten(one_line(told).lstrip("#> "), TITLE_CHARS, at_word=True) or view.id
     return Page(
         kind,
         view.id,

@@ -381,13 +381,17 @@ def _cut(text: str, most: int) -> str:
 
 # Title, text and marks of a memory that has a file of its own.
 TELLING: Mapping[str, Callable[[Any], tuple[str, str, tuple[str, ...]]]] = {
-    "episode": lambda one: ("", one.telling.narrative, ("dormant",) if one.dormant else ()),
-    "belief": lambda one: (
+    episodes.EPISODE.name: lambda one: (
+        "",
+        one.telling.narrative,
+        ("dormant",) if one.dormant else (),
+    ),
+    beliefs.BELIEF.name: lambda one: (
         "",
         one.text,
         (one.category.replace("_", " "), one.origin.split(":")[0]),
     ),
-    "dream": lambda one: (one.title, one.thread or "; ".join(one.fragments), ()),
+    dreams.DREAM.name: lambda one: (one.title, one.thread or "; ".join(one.fragments), ()),
 }
 # In this order, and conversations after it.
 READ = (
