@@ -238,7 +238,7 @@ def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSec
     """Whether somebody may change a section: not what others were told, nor the owner's word."""
     audience = section.provenance.audience
     spoken_trust, written_trust = _trust(fact.cited), section.provenance.trust or "owner"
-    is_theirs = not audience or set(shown.session.people) <= set(audience)
+    is_theirs = not audience or set(shown.session.people) == set(audience)
     may = is_theirs and (written_trust != "owner" or spoken_trust in ("owner", ""))
     return may or section.locked  # which is refused, under whatever title
 

@@ -473,6 +473,18 @@ def test_a_title_that_others_took_costs_nobody_a_fact(entity: Entity) -> None:
     assert "not written: Pets: " in "\n".join(outcome.told)
 
 
+def test_what_two_were_told_stays_theirs_where_one_of_them_tells_more(entity: Entity) -> None:
+    book = knowledge.read(entity.knowledge)
+    both = Provenance("distill", audience=("sam", "bo"))
+    text = "Biscuit is a dog of Bo's."
+    write(entity, knowledge.plan_set(book, "Biscuit", text, "", by_entity=True, provenance=both))
+    heard(entity, DOG)
+    dealt(entity, makes(HAS_DOG, knowledge=[fact("Biscuit", HAS_DOG)]))
+    found = {one.text: one.provenance.audience for one in knowledge.read(entity.knowledge).sections}
+    assert set(found[text]) == {"sam", "bo"}
+    assert found[HAS_DOG["text"]] == ("sam",)
+
+
 def test_a_yes_to_the_entity_carries_what_it_asked(entity: Entity) -> None:
     asked = [("sam", "My exam is soon."), ("ada", "Is it on 4 May?"), ("sam", "Yes, in town.")]
     asked.append(("ada", "Good luck."))
