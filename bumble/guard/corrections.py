@@ -43,7 +43,6 @@ BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbo
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT = 0.8, 0.4, 1.0
 OTHER_MONTH = 0.5
-_VARIANT_LETTERS = 3  # that two spellings of one name begin with
 _NAME = patterns.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
 
 
@@ -374,23 +373,11 @@ def _look_for_name(
 ) -> Found:
     is_same = are_one if inflects(language) else str.__eq__
     stands = any(is_same(word, token) for token in clause.tokens)
-    denies = any(
-        is_same(word, one) or (not stands and _is_variant(word, one)) for one in clause.denied
-    )
+    denies = any(is_same(word, one) for one in clause.denied)
     has_rival = any(
-        (_is_variant(token, word) and not is_same(word, token))
-        or (joint in joints and first_said.get(token) is source)
+        joint in joints and first_said.get(token) is source
         for joint, token in pairwise(("", *clause.tokens))
         if token[0].isalpha() and token not in known and token not in clause.denied
     )
     gives = stands and not denies
     return Found(gives, DENIED_RARE * denies, SAME_KIND if has_rival else None)
-
-
-def _is_variant(token: str, word: str) -> bool:
-    """Whether two words are spellings of one name that differ at their end, other than by an s."""
-    token, word = (one.removesuffix("s").removesuffix("'") for one in (token, word))
-    if token == word or min(len(token), len(word)) <= _VARIANT_LETTERS:
-        return False
-    shared = words.shared_start(token, word)
-    return shared >= _VARIANT_LETTERS and max(len(token), len(word)) - shared == 1
