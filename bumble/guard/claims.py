@@ -340,8 +340,3 @@ def _has_forms(word: str) -> bool:
     """Whether a German noun has a form beside its genitive: tears have one, a town has none."""
     forms = _forms(word) | _plurals(word)
     return any(words.is_listed(form, "de") for form in forms if form != f"{word}s")
-
-
-def is_noun(word: str, language: str) -> bool:
-    """Whether German has a word as a noun of its own, which it writes with a capital letter."""
-    return language == "de" and _is_noun(word, language)

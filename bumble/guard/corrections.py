@@ -261,7 +261,6 @@ def _names(subject: Subject) -> dict[str, str]:
         if (word in names or word == first)
         and word not in common
         and words.stem(word, subject.language) in subject.subjects
-        and not claims.is_noun(word, subject.language)
     }
 
 
