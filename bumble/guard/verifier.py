@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import secrets
-from bumble.guard import claims, clauses, clock, corrections, names, number_words, origins, values
+from bumble.guard import claims, clauses, corrections, names, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.values import Number, ReadText
@@ -412,7 +412,6 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     at = [source.at for source in bearing if source.at is not None]
     if (
         (number.kind != "money" and number.value in _by_years(number, given, at))
-        or (number.unit_days == values.UNIT_DAYS["hour"] and number.value in _by_hours(bearing))
         or (number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few))
     ):
         return True
@@ -432,21 +431,6 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
 def _is_one_less(number: Number, other: Number) -> bool:
     """Whether a number leaves out one of a bare count: "we are three", two others; "50 in May"."""
     return other.kind == "" and number.value > 1 and number.value == other.value - 1
-
-
-def _by_hours(sources: Sequence[Source]) -> Iterator[Decimal]:
-    """Yield how many hours lie between times of day."""
-    numbers = [number for source in sources for number in source.read.numbers]
-    for one, other in combinations((number.hours for number in numbers), 2):
-        for first, last in product(one, other):
-            yield from ((first - last) % clock.HALF_DAY, (last - first) % clock.HALF_DAY)
-
-
-def _is_heard(number: Number, sources: Sequence[Source]) -> bool:
-    """Whether anybody names what a number counts: "fifteen more" counts what stands elsewhere."""
-    if number.kind == "thing":
-        return any(shares([number.unit], source.read.content) for source in sources)
-    return number.kind != ""
 
 
 def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
