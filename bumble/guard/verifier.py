@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
-from itertools import chain, combinations, pairwise, product
+from itertools import chain, combinations, pairwise
 from typing import Literal
 
 from msgspec import Struct
@@ -38,13 +38,6 @@ ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told
 ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
 ENOUGH_CHARS = 30  # of what was said, to be sure of its language
 _OLDEST = 120
-# Words before a round number that stands for one near it.
-_ABOUTS = """
-about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
-circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
-"""
-_ABOUT = frozenset(_ABOUTS.split())
-_NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
 _THOUSAND, _MILLION = 1000, 1_000_000
 _SURE = 10  # from here on hardly a number is the quotient of two others by chance
@@ -416,16 +409,13 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     ):
         return True
     pairs = list(combinations({(one.value, one.kind, one.unit): one for one in given}.values(), 2))
-    is_heard = _is_heard(number, sources)
-    derived = {
-        *_by_sums(number, pairs, is_heard=is_heard),
-        *_by_parts(number, given),
-        *_by_products(number, pairs, is_heard=is_heard),
-    }
-    near = {one.value for one in given if may_be(number, one, loosely=True)}
     if few and any(_is_one_less(number, one) for one in given):
         return True
-    return number.value in derived or _is_about(number, sentence, derived | near)
+    return number.value in {
+        *_by_sums(number, pairs),
+        *_by_parts(number, given),
+        *_by_products(number, pairs),
+    }
 
 
 def _is_one_less(number: Number, other: Number) -> bool:
@@ -477,15 +467,10 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
     yield from (one_span + other_span for one_span, other_span in combinations(spans, 2))
 
 
-def _by_sums(
-    number: Number, pairs: Sequence[tuple[Number, Number]], *, is_heard: bool
-) -> Iterator[Decimal]:
-    """Yield sums and differences of two numbers that count the same, which the sum counts, too."""
+def _by_sums(number: Number, pairs: Sequence[tuple[Number, Number]]) -> Iterator[Decimal]:
+    """Yield sums and differences of two numbers that count the same."""
     for one, other in pairs:
-        if number.kind == "money" or (
-            _count_alike(one, other)
-            and (not is_heard or _count_alike(number, one) or _count_alike(number, other))
-        ):
+        if number.kind == "money" or _count_alike(one, other):
             yield from (one.value + other.value, abs(one.value - other.value))
 
 
@@ -508,7 +493,7 @@ def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
 
 
 def _by_products(
-    number: Number, pairs: Sequence[tuple[Number, Number]], *, is_heard: bool
+    number: Number, pairs: Sequence[tuple[Number, Number]]
 ) -> Iterator[Decimal]:
     """Yield what so many of something make together, one of them, and shares in per cent."""
     for one, other in pairs:
@@ -519,24 +504,11 @@ def _by_products(
         small, large = sorted((one.value, other.value))
         if not small:
             continue
-        if not is_heard:  # "four times as much"
-            yield large / small
+        yield large / small  # "four times as much"
         if number.kind == "money" or number.value >= 20:
-            yield from (small * large, large / small)
+            yield small * large
         if number.kind == "money" or number.value >= _SURE:
             yield from (Decimal(int(large / small)), Decimal(round(large / small)))
-
-
-def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bool:
-    """Whether a round number stands for one near it, by a word that says so."""
-    tokens = clauses.tokens_of(sentence.text)
-    word = number.word.split("-")[0]
-    if number.value % 10 or word not in tokens:
-        return False
-    place = tokens.index(word)
-    return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
-        abs(one - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS) for one in given
-    )
 
 
 # dates
