@@ -40,7 +40,6 @@ ENOUGH_CHARS = 30  # of what was said, to be sure of its language
 _OLDEST = 120
 _SHORT_YEAR = 10  # a year of two digits, from which on
 _THOUSAND, _MILLION = 1000, 1_000_000
-_SURE = 10  # from here on hardly a number is the quotient of two others by chance
 
 
 class Said(Struct, frozen=True):
@@ -507,8 +506,6 @@ def _by_products(
         yield large / small  # "four times as much"
         if number.kind == "money" or number.value >= 20:
             yield small * large
-        if number.kind == "money" or number.value >= _SURE:
-            yield from (Decimal(int(large / small)), Decimal(round(large / small)))
 
 
 # dates
