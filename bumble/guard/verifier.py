@@ -400,7 +400,6 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         scaled = [replace(one, value=one.value * _THOUSAND, kind="") for one in bare]
         if any(one.value == number.value for one in scaled):  # "8,200, and no less than eight"
             return True
-        given += scaled
     at = [source.at for source in bearing if source.at is not None]
     if (
         (number.kind != "money" and number.value in _by_years(number, given, at))
