@@ -333,8 +333,6 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
         given |= {(month, day) for month in months for day in times.ordinals}
         week = values.days_of(Times(weekdays=times.full_weekdays), source.at)
         given |= {(one.month, one.day) for one in week}
-    if source.is_cited and source.at is not None:
-        given.add((source.at.month, source.at.day))
     gives = bool(
         given & wanted.dated
         or wanted.ordinals & {day for _, day in given}
