@@ -192,7 +192,6 @@ _JOINED = patterns.compile(r"(?=\b(\w+) (?:und|oder) (\w+))")  # what is beside 
 _MOST_COMMON = 2000  # words, from which no name is derived
 _TOWNS = ("ingen", "hausen", "kirchen", "furt")
 _MAKING_NOUNS = ("ung", "heit", "keit", "schaft", "nis", "tion", "tät")  # endings of German nouns
-_FEMALE = "in"  # Lehrerin
 _PLACES = ("burg", "berg", "dorf", "stadt", "heim", "hausen", "ingen", "kirchen", "bach", "furt")
 _LEAST_BEFORE, _LEAST_LETTERS = 3, 4  # of a compound: before its last noun, and of that
 
@@ -277,8 +276,6 @@ def _is_noun(word: str, language: str) -> bool:
         return False
     if _is_own(word, language) or (language == "de" and word.endswith(_MAKING_NOUNS)):
         return True
-    if language == "de" and word.endswith(_FEMALE):
-        return _is_noun(word.removesuffix(_FEMALE), language)
     if language != "de" or word.endswith(_PLACES):
         return False
     ends = range(_LEAST_BEFORE, len(word) - _LEAST_LETTERS + 1)
