@@ -348,11 +348,6 @@ def read(text: str, language: str) -> ReadText:
         for run in found
         if run.start not in used
     ]
-    numbers += [  # a year that stands in a date may be asked for by itself
-        Number(run.value, str(run.value), "", "", 0, ordinal=False, claimed=True)
-        for run in found
-        if run.start in used and run.value in YEARS
-    ]
     numbers += [
         _noon(tokens, n, language, found) for n, one in enumerate(tokens) if one in clock.NOONS
     ]
@@ -502,8 +497,6 @@ def _dates(
         tuple[int, int, int, int]
     ]()  # how far from a month, its place, the day's, the day
     for run in found:
-        if run.value in YEARS and run.start and tokens[run.start - 1] in terms.months:
-            used.add(run.start)
         if (
             not 1 <= run.value <= MOST_DAYS
             or run.value % 1
