@@ -476,9 +476,7 @@ def _count_alike(one: Number, other: Number) -> bool:
     """Whether two numbers can be added: planks to planks, and to what stands there bare."""
     if one.kind == other.kind == "thing":
         return one.unit == other.unit or clauses.akin(one.unit, other.unit)
-    ages = values.YEAR_DAYS in (one.unit_days, other.unit_days) and "" in (one.kind, other.kind)
-    is_time = [each.kind == "time" for each in (one, other)]
-    return may_be(one, other, loosely=False) and (ages or all(is_time) or not any(is_time))
+    return may_be(one, other, loosely=False)
 
 
 def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
