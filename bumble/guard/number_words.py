@@ -331,7 +331,7 @@ def _dialect(word: str, language: str) -> Decimal | None:
     """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
     if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
         return None
-    word = _ORDINAL_ENDING.sub("", _without_hissing(word, language))
+    word = _ORDINAL_ENDING.sub("", word)
     known = _names(language)
     far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
     nearest = min(far, key=lambda other: far[other], default="")
@@ -353,10 +353,6 @@ def _names(language: str) -> Mapping[str, float]:
         if joint and large in _TENS
     }
     return own | ORDINALS | joined
-
-
-def _without_hissing(word: str, language: str) -> str:
-    return word.replace("scht", "st") if language == "de" else word  # as the south says it
 
 
 def _apart(word: str, other: str) -> float:
@@ -390,7 +386,6 @@ def value(word: str, language: str = "", *, is_name: bool = False) -> Decimal | 
         language: Of its text, `de`; by default a word of any counts.
         is_name: Whether it may be one, so that only a word of that language counts: Cem, Due.
     """
-    word = _without_hissing(word, language)
     found = _value(word, language, is_name=is_name)
     if found is None and (whole := word.removesuffix("einhalb")) != word:  # zweieinhalb
         whole_value = value(whole, language, is_name=is_name) if whole else None
