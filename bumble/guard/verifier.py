@@ -398,9 +398,8 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
         if any(one.value == number.value for one in scaled):  # "8,200, and no less than eight"
             return True
     at = [source.at for source in bearing if source.at is not None]
-    if (
-        (number.kind != "money" and number.value in _by_years(number, given, at))
-        or (number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few))
+    if (number.kind != "money" and number.value in _by_years(number, given, at)) or (
+        number.unit_days >= 1 and number.value in _by_days(number, bearing, few=few)
     ):
         return True
     pairs = list(combinations({(one.value, one.kind, one.unit): one for one in given}.values(), 2))
@@ -485,9 +484,7 @@ def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
             yield from (one.value / 2, one.value / 4, one.value * 12)
 
 
-def _by_products(
-    number: Number, pairs: Sequence[tuple[Number, Number]]
-) -> Iterator[Decimal]:
+def _by_products(number: Number, pairs: Sequence[tuple[Number, Number]]) -> Iterator[Decimal]:
     """Yield what so many of something make together, one of them, and shares in per cent."""
     for one, other in pairs:
         if values.PERCENT in (one.unit, other.unit):
@@ -497,9 +494,8 @@ def _by_products(
         small, large = sorted((one.value, other.value))
         if not small:
             continue
-        yield large / small  # "four times as much"
         if number.kind == "money" or number.value >= 20:
-            yield small * large
+            yield from (small * large, large / small)
 
 
 # dates
