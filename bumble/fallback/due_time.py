@@ -32,7 +32,8 @@ REACH = 2  # words behind what was marked that may belong to it
 EITHER_WAY = 2  # days from now that may be before or after it
 A_WEEK = 12  # days from the first to the last that "next week" may mean
 NIGHTLY = 5  # hours before it are, at night, past midnight
-ASLEEP = 11  # from these hours on the evening's is said: "at 11 tonight"
+EVENING = 18  # before it an hour that people sleep at is of the morning: "at 11"
+ASLEEP = 11
 WAKING = 6  # hours before it are of the afternoon, unless it is said
 _WORD = patterns.compile(rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*")
 _JOINTS = frozenset((*number_words.JOINTS, "och", "i"))
@@ -128,6 +129,8 @@ def time_of(
         # who writes hours to 24 means by 5:15 what it says
         is_so = wakes or (language != templates.FIRST and ":" in named_hour.word)
         hours = _hours(named_hour, parts, soon=not days or days[0] == at.date(), is_so=is_so)
+        if at.hour < EVENING and hours[0] >= timedelta(hours=ASLEEP) and len(hours) > 1:
+            hours = hours[:1]
     days = days or [at.date(), at.date() + timedelta(days=1)]
     times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
     return next((each for each in times if each > at), None)
@@ -406,7 +409,7 @@ def _hours(
         return (early,)
     if half < WAKING and not is_so:
         return (late,)
-    return (early, late) if soon and half < ASLEEP else (early,)
+    return (early, late) if soon else (early,)
 
 
 def without_doubt(times: values.Times) -> values.Times:

@@ -99,7 +99,14 @@ mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait preg
 quiere querria chiede vorrebbe pergunta queria vraagt zou wil
 """
 HEDGES = frozenset(_HEDGES.split())
-MOST_OF_YES = 0.55  # of its words' weight, in an answer that says no more than that it is so
+# How an answer begins that takes over what was asked.
+_YES = patterns.compile(
+    r"\W*(?:yes|ye[ap]|yeah|yup|aye|exactly|correct|that['’]?s right|jaa?|jawohl|jep|genau|stimmt"
+    r"|richtig|oui|ouais|exact(?:ement)?|bien sûr|sí|claro|exacto|esatto|certo|sim|klopt|zeker|igen"
+    r"|evet|kyllä|joo|ναι|да|так|כן|نعم|हाँ|हां|はい|うん|是的?|对|嗯|네|응"
+    r"|(?:s[iì]|tak|ano|da|jo)(?=\W*\Z|[,.!]))(?!\w)",
+    re.IGNORECASE,
+)
 _CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
@@ -245,16 +252,16 @@ def _contrasts(tokens: Sequence[str], place: int) -> bool:
 def with_question(asked: str, answer: str) -> str:
     """Return an answer with what a yes takes over: the question right before it, as a statement.
 
-    A yes tells nothing by itself, and denies nothing; more may stand behind it, but no "but".
+    One that denies anything, asks, or goes on with "but" takes nothing over.
     """
-    question, language = (words.sentences(asked) or [""])[-1], words.language(asked, answer)
-    if not question.endswith(words.QUESTION_MARKS) or _BUT.search(answer):
+    question = (words.sentences(asked) or [""])[-1]
+    if not question.endswith(words.QUESTION_MARKS) or not _YES.match(answer):
         return answer
-    tokens = tokens_of(_CLAUSE.split(answer)[0])
-    says_more = sum(weigh(tokens, language).values()) > MOST_OF_YES or any(
-        token in HEDGES or values.is_value(token) or denies(token, language) for token in tokens
-    )
-    return answer if says_more else f"{question[:-1]}. {answer}"
+    language = words.language(asked, answer)
+    clause = _CLAUSE.split(answer)[0]
+    takes_back = _BUT.search(answer) or answer.rstrip().endswith(words.QUESTION_MARKS)
+    is_denied = any(denies(token, language) for token in tokens_of(clause))
+    return answer if takes_back or is_denied else f"{question[:-1]}. {answer}"
 
 
 def tells_of_change(tokens: Sequence[str], language: str) -> bool:

@@ -347,9 +347,10 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
     if wanted.full_months:
         return SAME_KIND if times.full_months - wanted.full_months else None
     months, others = {month for month, _ in wanted.dated}, clause.times_near.months
+    if months and others and not months & others:
+        return SAME_KIND - OTHER_MONTH
     if times.dated or times.ordinals:
-        is_other = months and others and not months & others
-        return SAME_KIND - OTHER_MONTH if is_other else SAME_KIND
+        return SAME_KIND
     return SAME_KIND / 2 if times.full_weekdays else None
 
 

@@ -75,8 +75,8 @@ _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
 _ENDINGS = patterns.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HALF_OF_DAY = patterns.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
 _FULL_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
-_SHORT_YEAR_DATE = patterns.compile(  # a year of the last century stays a number, too
-    r"\b\d{1,2}[./-]\d{1,2}[./-](?:[0-2]\d|3[01]|([3-9]\d))\b"
+_SHORT_YEAR_DATE = patterns.compile(  # likewise, but for the one that `with_days` writes
+    r"\b(?:0?[1-9]|[12]\d|3[01])[./](?:0?[1-9]|1[0-2])[./](?:00|(\d\d))\b"
 )
 _ISO = patterns.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _SHORT_DATE = patterns.compile(
@@ -99,8 +99,7 @@ _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentenc
     re.IGNORECASE,
 )
 _DAY_AND_MONTH = patterns.compile(  # "am 26.6.": likewise
-    r"(\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+\d{1,2}\.\d{1,2}\."
-    r"|\b\d{1,2}\.\d{1,2}\.(?= [^\W\d]))(?!\d)",
+    r"(\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+\d{1,2}\.\d{1,2}\.)(?!\d)",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)

@@ -27,9 +27,9 @@ from bumble.index import form
 from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
-_FEW_THINGS = (2, 3, 4)
-_ABOUT_THEN = Decimal("0.25")  # hours
-_TWICE = 5  # from here on a number may be twice another: there and back
+_SURE = 20  # from here on hardly a number is the product of others by chance
+_FEW_THINGS = (2, 3, 4)  # that may be named one by one
+HALF_DAY, _ABOUT_THEN = 12, Decimal("0.25")  # hours
 _THE = frozenset(["the", "die", "den", "les", "los", "las", "le", "gli"])
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
@@ -252,7 +252,8 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
     read = [clauses.of(source.text, sentence.language) for source in sources]
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
     stating = (part for part in read if not any(one.is_asked or one.is_unreal for one in part))
-    if any(clauses.tie(ours, clause.weights) for part in stating for clause in part):
+    least = ONLY * ONLY_SHARE
+    if any(clauses.tie(ours, clause.weights) >= least for part in stating for clause in part):
         return ""  # another message states it, or something of it
     told = {"": 0.0, "asked": 0.0, "imagined": 0.0}
     for clause in chain.from_iterable(read):
@@ -331,7 +332,7 @@ def _are_few(sources: Sequence[Source]) -> bool:
 
 def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
     """Whether a source that bears on a sentence gives a number of it, of the same thing."""
-    if number.kind == "clock" and any(_is_hour_of(one, number) for one in sources):
+    if number.kind == "clock" and _is_hour_of(number, sources):
         return True
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
     if is_year and _is_year_given(number.value, sources):
@@ -350,12 +351,12 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     )
 
 
-def _is_hour_of(source: Source, number: Number) -> bool:
-    """Whether a message was written at about that time of day."""
-    if source.at is None:
-        return False
-    hour = Decimal(source.at.hour) + Decimal(source.at.minute) / 60
-    return any(abs(hour - one) % 12 <= _ABOUT_THEN for one in number.hours)
+def _is_hour_of(number: Number, sources: Sequence[Source]) -> bool:
+    """Whether messages were written at about a time of day, and name none themselves."""
+    told = any(one.kind == "clock" for source in sources for one in source.read.numbers)
+    written = (one.at.hour + Decimal(one.at.minute) / 60 for one in sources if one.at)
+    far = (abs(hour - one) % HALF_DAY for hour in written for one in number.hours)
+    return not told and any(min(one, HALF_DAY - one) <= _ABOUT_THEN for one in far)
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:
@@ -464,7 +465,8 @@ def _by_days(number: Number, sources: Sequence[Source], *, few: bool) -> Iterato
 def _by_sums(number: Number, pairs: Sequence[tuple[Number, Number]]) -> Iterator[Decimal]:
     """Yield sums and differences of two numbers that count the same."""
     for one, other in pairs:
-        if number.kind == "money" or _count_alike(one, other):
+        timed = {one.kind, other.kind} & {"time", "clock"}
+        if _count_alike(one, other) or (number.kind == "money" and not timed):
             yield from (one.value + other.value, abs(one.value - other.value))
 
 
@@ -478,7 +480,7 @@ def _count_alike(one: Number, other: Number) -> bool:
 def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
     """Yield halves and quarters of numbers, and what they make in the months of a year."""
     for one in given:
-        if number.value >= _TWICE and may_be(number, one, loosely=True):
+        if number.value >= _SURE and may_be(number, one, loosely=True):  # there and back
             yield one.value * 2
         if one.value >= 10 and may_be(number, one, loosely=True):
             yield from (one.value / 2, one.value / 4, one.value * 12)
@@ -494,7 +496,7 @@ def _by_products(number: Number, pairs: Sequence[tuple[Number, Number]]) -> Iter
         small, large = sorted((one.value, other.value))
         if not small:
             continue
-        if number.kind == "money" or number.value >= 20:
+        if number.kind == "money" or number.value >= _SURE:
             yield from (small * large, large / small)
 
 

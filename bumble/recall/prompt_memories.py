@@ -41,6 +41,7 @@ MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for, and whatever else answers it
 RESULT_TOKENS = 250  # of one memory that was asked for
 SECTION_TOKENS = 250
+EVERYDAY = 1000  # commonest words of a language, by which no section is named
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
 NOTHING = "Nothing comes to mind."
@@ -166,7 +167,7 @@ def _knowledge(
 ) -> list[Block]:
     text, most = session.messages[-1].text, knowledge.RECALLED_SECTIONS
     hits = _unasked(runtime, search, book, text, ("knowledge",), most)
-    titles = dict.fromkeys((*(hit.id for hit in hits), *_named(book, session)))
+    titles = dict.fromkeys((*_named(runtime, book, session), *(hit.id for hit in hits)))
     lines = []
     for title in tuple(titles)[:most]:
         section = knowledge.find(book, title)
@@ -181,17 +182,21 @@ def _knowledge(
     return _blocks("knowledge", "What you know:", lines)
 
 
-def _named(book: knowledge.Knowledge, session: sessions.Session) -> list[str]:
-    """Return the titles of sections that the last message names: a long one is near to nothing."""
-    message = session.messages[-1].text
+def _named(runtime: Runtime, book: knowledge.Knowledge, session: sessions.Session) -> list[str]:
+    """Return the titles of sections that the last message names: a long one is near to nothing.
+
+    A word that is said every day names none.
+    """
+    message = words.unaddressed(session.messages[-1].text, runtime.identity.name)
     language = words.language(message)
-    said = words.stems(message, language)
+    common = {words.stem(one, language) for one in words.common(language, EVERYDAY)}
+    said = words.stems(message, language) - common
     return [
         section.title
         for section in book.sections
         if not knowledge.always(section)
         and base.may_read(section.provenance.audience, session.people)
-        and (own := words.stems(section.title, language))
+        and (own := words.stems(section.title.partition(" (")[0], language) - common)
         and len(own & said) >= min(words.NAMING_WORDS, len(own))
     ]
 
@@ -290,7 +295,7 @@ def _skills(
     }
     near = dict.fromkeys(
         hit.id
-        for query in ((last, _latest(session)) if there else ())
+        for query in (dict.fromkeys((last, _latest(session))) if there else ())
         for hit in memory_search.find(
             *(runtime.memory, runtime.config, search, query),
             kinds=("skill",),
