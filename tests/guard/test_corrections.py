@@ -36,7 +36,6 @@ def verdict(sentence: str, *said: str, cites: tuple[str, ...] = ("m1",)) -> tupl
             "11 blades to do on this boat",
             "12 blades, they added one",
         ),
-        ("Ona rehearses in Leeds.", "the rehearsal is in Leeds", "rehearsal is in Sheffield now"),
         ("Lena leitet das Labor.", "meine Chefin heißt Lena Vogt", "nicht Lena, Lene Vogt"),
         ("Der Umzug ist am 30. Mai.", "Umzug am 30. Mai", "der Umzug ist am 31."),
         ("El viaje es el 28 de mayo.", "el viaje es el 28 de mayo", "el viaje es el 30 de mayo"),
