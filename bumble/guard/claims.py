@@ -31,6 +31,7 @@ _ARTICLE_STEMS = (
 ARTICLES = frozenset(
     stem + ending for stem in _ARTICLE_STEMS.split() for ending in ("", "e", "en", "er", "es", "em")
 ) | {*_ARTICLE_FORMS.split()}
+_INFLECTIONS = ("e", "en", "er", "es", "em")  # of an adjective before its noun
 _MADE = patterns.compile(r"(?:ed|ing|ly|less|ful|ness|s)\Z")  # endings of rare English words
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
@@ -113,9 +114,20 @@ def _may_be_first_name(word: str, language: str) -> bool:
 
 
 def _follows_article(sentence: _Sentence, n: int) -> bool:
-    """Whether an article or a number stands right before a noun."""
-    before = sentence.plain[n - 1]
-    return (number_words.value(before, "de") or 0) > 1 or before in ARTICLES
+    """Whether an article stands before a noun, with adjectives between them or without."""
+    before = n - 1
+    while before >= 0 and _may_be_adjective(sentence, before):
+        before -= 1
+    if before < 0:
+        return False
+    counts = (number_words.value(sentence.plain[before], "de") or 0) > 1
+    return counts or sentence.plain[before] in ARTICLES
+
+
+def _may_be_adjective(sentence: _Sentence, n: int) -> bool:
+    word = sentence.plain[n]
+    may_be = sentence.tokens[n][0].islower() and word.endswith(_INFLECTIONS)
+    return may_be and word not in stop_words.WORDS | ARTICLES
 
 
 def _occurs(
