@@ -10,7 +10,7 @@ and is held to names, numbers and dates alone. No share of words in common is as
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from itertools import chain, combinations, pairwise
 from typing import Literal
@@ -526,7 +526,7 @@ def _strange_time(sentence: Subject, sources: Sequence[Source]) -> str:
 
 def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool = True) -> set[date]:
     """Return the days that sources give of what a sentence is about."""
-    days = set[date]()
+    days, named = set[date](), set[date]()  # all, and those by day and month
     months = {month for source in sources for month in source.read.times.months}
     for source in sources:
         if source.at is None:
@@ -540,8 +540,14 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
             days |= values.days_by_span(clause.read.times, start)
         ordinals = {int(one.value) for one in source.read.numbers if one.ordinal}
         given = {(month, day) for day in source.read.times.ordinals | ordinals for month in months}
-        for month, day in given:
-            days |= values.near(source.at.date(), month, day)
+        for month, day in source.read.times.dated | given:
+            named |= values.near(source.at.date(), month, day)
+    days |= named
+    if vaguely and _are_few(sources):  # "they put it off by a week"
+        told = (span for source in sources for span in source.read.times.spans)
+        spans = {span for span in told if span < values.SPAN_LIMIT}
+        days |= {day + timedelta(span) for day in named for span in spans}
+        days |= {day - timedelta(span) for day in named for span in spans}
     return days
 
 
