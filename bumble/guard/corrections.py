@@ -308,6 +308,12 @@ def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     return loosely and kinds == {"time", "thing"}
 
 
+def is_denied(number: Number, subject: Subject) -> bool:
+    """Whether a sentence itself denies a number of it: "eight, not seven"."""
+    found = clauses.of(subject.text, subject.language)
+    return any(number.word in clause.denied for clause in found)
+
+
 def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
     times = clause.read.times
     denied = values.read(" ".join(clause.denied), words.DEFAULT_LANGUAGE)

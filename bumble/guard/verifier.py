@@ -273,7 +273,7 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
     counted = False
     for number in sentence.read.numbers:
         is_read = number_words.value(number.word, sentence.language) is not None
-        if not (number.claimed and is_read):
+        if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
         if not sentence.cites and (number.alone or not _is_of_told(number, sentence, sources)):
             continue  # "a place that only two people know", "du neuf": its own figure
