@@ -348,6 +348,9 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
         )
         or (may_be_day and number.value in read.times.days_of_month)
         for read in _read(number, sentence, sources)
+    ) or (
+        number.value in sentence.read.times.ordinals
+        and number.value in {day.day for day in _given_days(sentence, sources, vaguely=False)}
     )
 
 
