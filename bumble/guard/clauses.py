@@ -103,8 +103,8 @@ HEDGES = frozenset(_HEDGES.split())
 _YES = patterns.compile(
     r"\W*(?:yes|ye[ap]|yeah|yup|aye|exactly|correct|that['’]?s right|jaa?|jawohl|jep|genau|stimmt"
     r"|richtig|oui|ouais|exact(?:ement)?|bien sûr|sí|claro|exacto|esatto|certo|sim|klopt|zeker|igen"
-    r"|evet|kyllä|joo|ναι|да|так|כן|نعم|हाँ|हां|はい|うん|是的?|对|嗯|네|응"
-    r"|(?:s[iì]|tak|ano|da|jo)(?=\W*\Z|[,.!]))(?!\w)",
+    r"|evet|kyllä|joo|ναι|да|так|כן|نعم|हाँ|हां|はい|うん|是的?|对|嗯|네|응|s[iì]|tak|ano|da|jo)"
+    r"(?=\W*\Z|\s?[,.!、。！])",
     re.IGNORECASE,
 )
 _CONTRACTED = patterns.compile(r"n'?t\Z")
@@ -260,7 +260,7 @@ def with_question(asked: str, answer: str) -> str:
     language = words.language(asked, answer)
     clause = _CLAUSE.split(answer)[0]
     takes_back = _BUT.search(answer) or answer.rstrip().endswith(words.QUESTION_MARKS)
-    is_denied = any(denies(token, language) for token in tokens_of(clause))
+    is_denied = any(denies(token, language) for token in tokens_of(f"{clause} {question}"))
     return answer if takes_back or is_denied else f"{question[:-1]}. {answer}"
 
 

@@ -8,10 +8,11 @@ have enough words in common, the rarer the surer; so does one that denies the va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +22,7 @@ from bumble.guard import claims, clauses, values
 from bumble.guard.clauses import Clause, Source, Subject, Ties
 from bumble.guard.names import are_one, inflects
 from bumble.guard.values import Number, Times
-from bumble.text import words
+from bumble.text import stop_words, words
 
 ENOUGH = 1.1  # of what ties a newer value to an older one's place
 LARGE = 100  # from here on a number with any word behind it may be an amount of money
@@ -148,6 +149,8 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         for like, n in _replacing(ours, sources, read, places):
             is_for_nothing = sources[n].is_cited and n not in drawn_on and n > first
             like += FOR_NOTHING * (subject.cites and is_for_nothing)
+            if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
+                continue
             if n >= since and n not in known:
                 yield like, n
 
@@ -235,8 +238,16 @@ def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
                 looked_for = replace(day, **{field: frozenset([one])})
                 yield Value("day", "", partial(_look_for_day, looked_for))
             break
+    tokens = clauses.tokens_of(subject.text)
+    known = words.common(language, COMMON_WORDS) | stop_words.WORDS | {*tokens}
+    first_said = {
+        token: source for source in reversed(sources) for token in clauses.tokens_of(source.text)
+    }
     for stem, word in _names(subject).items():
-        yield Value("name", stem, partial(_look_for_name, word, language))
+        joints = {joint for joint, token in pairwise(tokens) if token == word}
+        beside = joints & stop_words.WORDS - claims.ARTICLES
+        look = partial(_look_for_name, word, language, beside, known, first_said, len(sources) > 2)
+        yield Value("name", stem, look)
 
 
 def _names(subject: Subject) -> dict[str, str]:
@@ -349,9 +360,27 @@ def _rival_day(wanted: Times, clause: Clause) -> float | None:
     return SAME_KIND / 2 if times.full_weekdays else None
 
 
-def _look_for_name(word: str, language: str, clause: Clause, _: Source) -> Found:
-    """What a clause says of a name: another one beside it, or in its place, puts nothing right."""
+def _look_for_name(
+    word: str,
+    language: str,
+    joints: Set[str],
+    known: Set[str],
+    first_said: Mapping[str, Source],
+    in_talk: bool,
+    clause: Clause,
+    source: Source,
+) -> Found:
+    """Return what a clause says of a name.
+
+    In a whole talk another one beside it puts it right only where the clause says "now".
+    """
     is_same = are_one if inflects(language) else str.__eq__
-    denies = any(is_same(word, one) for one in clause.denied)
     stands = any(is_same(word, token) for token in clause.tokens)
-    return Found(stands and not denies, DENIED_RARE * denies)
+    denies = any(is_same(word, one) for one in clause.denied)
+    has_rival = (clause.is_now or not in_talk) and any(
+        joint in joints and first_said.get(token) is source
+        for joint, token in pairwise(("", *clause.tokens))
+        if token[0].isalpha() and token not in known and token not in clause.denied
+    )
+    gives = stands and not denies
+    return Found(gives, DENIED_RARE * denies, SAME_KIND if has_rival else None)

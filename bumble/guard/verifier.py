@@ -38,6 +38,13 @@ ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told
 ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
 ENOUGH_CHARS = 30  # of what was said, to be sure of its language
 _OLDEST = 120
+# Words before a round number that stands for one near it.
+_ABOUTS = """
+about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
+circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
+"""
+_ABOUT = frozenset(_ABOUTS.split())
+_NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
 _THOUSAND, _MILLION = 1000, 1_000_000
 
@@ -97,12 +104,6 @@ KEPT = SourceVerdict("keep")
 
 def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     """Tell whether a claim stands on the messages it cites."""
-    asked = ("", *(one.text for one in sources.window))
-    window = (
-        replace(one, text=clauses.with_question(before, one.text))
-        for before, one in zip(asked, sources.window, strict=False)
-    )
-    sources = replace(sources, window=tuple(window))
     own = words.folded(sources.entity)
     is_own = _is_of_itself(claim.text, sources)
     hearsay = [one for one in sources.window if one.is_hearsay and one.id in claim.cites]
@@ -111,7 +112,14 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
         one for one in sources.window if is_own or words.folded(one.who) != own or one in hearsay
     ]
     answered = [one for one, answer in pairwise(sources.window) if answer.id in claim.cites]
-    cited = [one for one in said if one.id in claim.cites]
+    # A yes says what was asked right before it.
+    whole = {
+        one.id: clauses.with_question(asked.text, one.text)
+        for asked, one in pairwise(sources.window)
+    }
+    cited = [
+        replace(one, text=whole.get(one.id, one.text)) for one in said if one.id in claim.cites
+    ]
     there = {one.id for one in sources.window}
     if not cited or not there.issuperset(claim.cites):
         return SourceVerdict("mend", "it cites no message that a person said in this conversation")
@@ -199,7 +207,7 @@ def _held(
     if secrets.HIDDEN in text:
         return SourceVerdict("mend", "it holds a place where a secret was")
     people = (*sources.names, *(each.who for each in sources.window))
-    grounds = [*(each.text for each in said), *sources.known]
+    grounds = [*(each.text for each in (*said, *cited)), *sources.known]
     language = words.language(text, *(each.text for each in cited), *sources.known)
     if strange := claims.strange(text, grounds, people, language):
         as_it_stands = names.elsewhere(strange, people)
@@ -208,17 +216,14 @@ def _held(
     sentence = _sentence(text, people, language, cites=is_told)
     known = [Source(one, "", values.read(one, language)) for one in sources.known]
     spoken = words.language(*(each.text for each in (*cited, *said)), default=language)
-    talk = [
-        Source(
-            each.text,
-            words.folded(each.who),
-            values.read(each.text, spoken),
-            each.at.astimezone(sources.zone),
-            each in cited,
-        )
-        for each in sorted(said, key=lambda said: said.at)
-    ]
-    stands = [source for source in talk if source.is_cited]
+    ids = {each.id for each in cited}
+
+    def source(each: Said) -> Source:
+        at, who = each.at.astimezone(sources.zone), words.folded(each.who)
+        return Source(each.text, who, values.read(each.text, spoken), at, each.id in ids)
+
+    stands = [source(each) for each in sorted(cited, key=lambda one: one.at)]
+    talk = [source(each) for each in sorted(said, key=lambda one: one.at)]
     word, counted = _made_up(sentence, [*known, *stands])
     if word:
         return SourceVerdict("mend", f"nobody said {word} of it")
@@ -226,7 +231,7 @@ def _held(
         return SourceVerdict("mend", f"it was only {mood}")
     own = words.folded(sources.entity)  # what it says itself puts nothing right
     newer = corrections.newer(sentence, [*known, *(one for one in talk if one.who != own)])
-    if newer and not (counted and any(newer == one.text for one in stands)):
+    if newer and not (counted and any(one.text.endswith(newer) for one in stands)):
         return SourceVerdict("mend", f'it was put right since: "{newer}"')
     return SourceVerdict("inference", "it follows by counting") if counted else KEPT
 
@@ -356,7 +361,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
 
 def _is_hour_of(number: Number, sources: Sequence[Source]) -> bool:
     """Whether messages were written at about a time of day, and name none themselves."""
-    told = any(one.kind == "clock" for source in sources for one in source.read.numbers)
+    told = any(one.hours for source in sources for one in source.read.numbers)
     written = (one.at.hour + Decimal(one.at.minute) / 60 for one in sources if one.at)
     far = (abs(hour - one) % HALF_DAY for hour in written for one in number.hours)
     return not told and any(min(one, HALF_DAY - one) <= _ABOUT_THEN for one in far)
@@ -409,11 +414,13 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     pairs = list(combinations({(one.value, one.kind, one.unit): one for one in given}.values(), 2))
     if few and any(_is_one_less(number, one) for one in given):
         return True
-    return number.value in {
+    derived = {
         *_by_sums(number, pairs),
         *_by_parts(number, given),
         *_by_products(number, pairs),
     }
+    near = {one.value for one in given if may_be(number, one, loosely=True)}
+    return number.value in derived or _is_about(number, sentence, derived | near)
 
 
 def _is_one_less(number: Number, other: Number) -> bool:
@@ -501,6 +508,18 @@ def _by_products(number: Number, pairs: Sequence[tuple[Number, Number]]) -> Iter
             continue
         if number.kind == "money" or number.value >= _SURE:
             yield from (small * large, large / small)
+
+
+def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bool:
+    """Whether a round number stands for one near it, by a word that says so."""
+    tokens = clauses.tokens_of(sentence.text)
+    word = number.word.split("-")[0]
+    if number.value % 10 or word not in tokens:
+        return False
+    place = tokens.index(word)
+    return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
+        abs(one - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS) for one in given
+    )
 
 
 # dates

@@ -167,7 +167,8 @@ def _knowledge(
 ) -> list[Block]:
     text, most = session.messages[-1].text, knowledge.RECALLED_SECTIONS
     hits = _unasked(runtime, search, book, text, ("knowledge",), most)
-    titles = dict.fromkeys((*_named(runtime, book, session), *(hit.id for hit in hits)))
+    near, named = [hit.id for hit in hits], _named(runtime, book, session)
+    titles = dict.fromkeys((*near[: most - 1], *named[:1], *near))
     lines = []
     for title in tuple(titles)[:most]:
         section = knowledge.find(book, title)
@@ -196,7 +197,7 @@ def _named(runtime: Runtime, book: knowledge.Knowledge, session: sessions.Sessio
         for section in book.sections
         if not knowledge.always(section)
         and base.may_read(section.provenance.audience, session.people)
-        and (own := words.stems(section.title.partition(" (")[0], language) - common)
+        and (own := words.stems(section.title.partition(" (")[0], language))
         and len(own & said) >= min(words.NAMING_WORDS, len(own))
     ]
 

@@ -26,6 +26,7 @@ def verdict(sentence: str, *said: str, cites: tuple[str, ...] = ("m1",)) -> tupl
             "we get the keys on the 22nd",
             "keys on the 24th, the lawyer rang",
         ),
+        ("Ona rehearses in Leeds.", "the rehearsal is in Leeds", "rehearsal is in Sheffield now"),
         (
             "The flat costs 540 a month.",
             "the flat in Hull is 540 a month",

@@ -267,6 +267,8 @@ def test_a_yes_takes_over_what_was_asked_right_before(answer: str, verdict: str)
         ("Ist die Prüfung am 4. Mai?", "Stimmt nicht", "Ona hat am 4. Mai Prüfung.", "mend"),
         ("¿El examen es el 4 de mayo?", "Claro", "Ona tiene un examen el 4 de mayo.", "keep"),
         ("¿El examen es el 4 de mayo?", "Claro que no", "Ona tiene examen el 4 de mayo.", "mend"),
+        ("Are you moving to Leeds?", "Exactly the opposite.", "Ona moves to Leeds.", "mend"),
+        ("So you're not moving to Leeds?", "Yes, right.", "Ona moves to Leeds.", "mend"),
         ("L'examen est le 4 mai ?", "Bien sûr !", "Ona a un examen le 4 mai.", "keep"),
     ],
 )
@@ -317,3 +319,11 @@ def test_the_hour_of_a_message_and_a_short_year_are_given(
     sources = ClaimSources((Said("m1", at, "Ona", told),), names=("Ada", "Ona"), entity="Ada")
     found = verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict
     assert (found != "mend") == (verdict == "keep")
+
+
+def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
+    sources = _after(
+        ("Ona", "My rent is 900 euros."), ("Ada", "Was it 700 euros before?"), ("Ona", "Yes.")
+    )
+    claim = CitedClaim("Ona's rent is 900 euros.", ("m1",), ("900 euros",))
+    assert verifier.check(claim, sources) == verifier.KEPT
