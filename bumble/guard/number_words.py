@@ -189,6 +189,7 @@ _HALF_WORDS = (
     "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
 )
 HALVES = frozenset(_HALF_WORDS.split())
+_MOST_DIGITS = 20
 _LEAST_LETTERS, _MOST_APART = 3, 0.26  # of a dialect's word; letters that it changes
 _INTRUDES = 1e-5  # a number of another language is rarer than that in a language's texts
 _TENS = range(20, 100, 10)
@@ -419,6 +420,8 @@ def _value(word: str, language: str, *, is_name: bool = False) -> Decimal | None
     """Return the number a word stands for: its digits, or what it says."""
     if digits := _DIGITS.match(word):
         plain = _THOUSANDS.sub("", digits[0]).replace(",", ".")
+        if len(plain) > _MOST_DIGITS:  # a key, a cipher; decimals reckon no farther
+            return None
         return Decimal(plain if plain.count(".") <= 1 else plain.replace(".", ""))
     plain = _TIMES.sub("", word)
     own = _BY_LANGUAGE.get(language, {})

@@ -153,3 +153,12 @@ def test_a_word_between_a_weekday_and_its_hour_is_no_day_of_the_month() -> None:
 )
 def test_a_day_is_named_by_the_longest_phrase_alone(text: str, language: str, days: int) -> None:
     assert values.read(text, language).times.offsets == {(days, days)}
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "de", "zh", "ar"])
+def test_a_row_of_digits_that_nobody_counts_with_is_no_number(language: str) -> None:
+    row = "577269746520696" * 4
+    assert [one.value for one in values.read(f"{row} 20, {row} euro 60", language).numbers] == [
+        20,
+        60,
+    ]
