@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import secrets
-from bumble.guard import claims, clauses, corrections, names, number_words, origins, values
+from bumble.guard import claims, clauses, clock, corrections, names, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
 from bumble.guard.corrections import may_be
 from bumble.guard.values import Number, ReadText
@@ -29,7 +29,8 @@ from bumble.text import languages, stop_words, words
 Verdict = Literal["keep", "inference", "mend"]
 _SURE = 20  # from here on hardly a number is the product of others by chance
 _FEW_THINGS = (2, 3, 4)  # that may be named one by one
-HALF_DAY, _ABOUT_THEN = 12, Decimal("0.25")  # hours
+_ABOUT_THEN = Decimal("0.25")  # hours
+# Before them: who says "two fees" tells how many there are, who says "the two" doesn't.
 _THE = frozenset(["the", "die", "den", "les", "los", "las", "le", "gli"])
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
@@ -363,8 +364,9 @@ def _is_hour_of(number: Number, sources: Sequence[Source]) -> bool:
     """Whether messages were written at about a time of day, and name none themselves."""
     told = any(one.hours for source in sources for one in source.read.numbers)
     written = (one.at.hour + Decimal(one.at.minute) / 60 for one in sources if one.at)
-    far = (abs(hour - one) % HALF_DAY for hour in written for one in number.hours)
-    return not told and any(min(one, HALF_DAY - one) <= _ABOUT_THEN for one in far)
+    half = clock.HALF_DAY
+    far = (abs(hour - one) % half for hour in written for one in number.hours)
+    return not told and any(min(one, half - one) <= _ABOUT_THEN for one in far)
 
 
 def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Iterator[ReadText]:
