@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +46,14 @@ SPOKEN = re.compile(r"^\[(m\d+)\] [\d:]+ ([^:]+): (.*)$", re.MULTILINE)
 KNOWN = re.compile(r"^(k\d+): (.*)$", re.MULTILINE)
 _FIELDS = ("id", "at", "who", "text")
 WORDS = 6  # of a message that a statement rests on
-ENTITY = "Ada"  # whose own words bear out nothing, where a statement names no other `entity`
+ENTITY = "Ada"  # whose own words bear out nothing, where neither a statement nor its talk tells
 
 
 def judged(statement: Mapping[str, Any]) -> dict[str, str]:
     """Hold one statement to its sources."""
     window = tuple(map(_said, statement["window"]))
     cites = tuple(statement["cites"])
-    entity = statement.get("entity", ENTITY)
+    entity = statement.get("entity") or answering([one.who for one in window])
     cited = [one for one in window if one.id in cites]
     rests_on = [one.text for one in cited if one.who != entity] or [one.text for one in cited]
     sources = ClaimSources(
@@ -68,6 +69,19 @@ def judged(statement: Mapping[str, Any]) -> dict[str, str]:
         claim = CitedClaim(statement["sentence"], cites, tuple(rests_on))
         found = verifier.check(claim, sources)
     return {"id": statement["id"], "verdict": found.verdict, "why": found.why}
+
+
+def answering(speakers: Sequence[str]) -> str:
+    """Return who answers in a talk: never the first word, nor two messages in a row."""
+    each = Counter(speakers)
+    answers = [
+        name
+        for name in each
+        if name != speakers[0]
+        and (name, name) not in pairwise(speakers)
+        and 4 * each[name] > len(speakers)
+    ]
+    return answers[0] if len(answers) == 1 and ENTITY not in each else ENTITY
 
 
 def of_talks(path: Path) -> list[dict[str, Any]]:

@@ -184,14 +184,16 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=head.EPOCHS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--begin", type=Path, help="a head that is trained on, at a lower rate")
-    parser.add_argument("--without", default="", help="a language left out of training")
+    parser.add_argument("--without", default="", help="languages left out of training")
     given = parser.parse_args()
     folder = given.weights or Path.home() / ".cache/bumble/weights"
     embedder = embedders.open_embedder(folder, catalog.load().entry(given.embedder))
     examples = [one for one in labels.read() if embedder.multilingual or one.language == "en"]
     features, right = Features(embedder, examples, given.cache), head.targets(examples)
     rows = rows_of(examples, "train")
-    rows = np.array([row for row in rows if examples[row].language != given.without], np.int64)
+    rows = np.array(
+        [row for row in rows if examples[row].language not in given.without.split(",")], np.int64
+    )
     begun, scale = begin(given.begin) if given.begin else (None, head.scale_of(features, rows))
     data = head.data_of(features, scale)
     options = {"seed": given.seed, "epochs": given.epochs, "begun": begun}

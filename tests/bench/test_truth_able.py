@@ -14,6 +14,7 @@ WINDOW = [
     },
     {"id": "m2", "at": "2027-03-05T20:16:00+01:00", "who": "Ada", "text": "Seven would be nice."},
 ]
+RENAMED = [WINDOW[0], {**WINDOW[1], "who": "Juna"}]  # who answers is the entity
 
 
 def stated(name: str, sentence: str, cites: list[str], **more: Any) -> dict[str, Any]:
@@ -30,6 +31,7 @@ def test_statements_are_held_to_their_sources_by_a_command(tmp_path: Path) -> No
                 stated("dated", "The vet comes on 8 March.", ["m1"]),
                 stated("invented", "Lena has nine hens.", ["m1"], true=False, kind="number"),
                 stated("own", "Lena has seven hens.", ["m2"]),
+                stated("answered", "Lena has seven hens.", ["m2"], window=RENAMED),
                 stated("nowhere", "Lena has hens.", ["m9"]),
                 stated("uncited", "Lena has hens.", []),
                 stated("known", "Her brother Ole is 40.", ["m1"], known=["Ole is 40 years old."]),
@@ -45,6 +47,7 @@ def test_statements_are_held_to_their_sources_by_a_command(tmp_path: Path) -> No
         "dated": "keep",
         "invented": "mend",
         "own": "mend",
+        "answered": "mend",
         "nowhere": "mend",
         "uncited": "mend",
         "known": "keep",
