@@ -25,11 +25,13 @@ KNOWS_FOR_CODE = frozenset(  # writers
         *("asks", "berit", "odile", "parker", "bertram", "celeste", "tessa"),
         *("ursula", "valentin", "wilma", "xaver"),
         *("rosa", "ruben", "runa"),
-        *("hazel", "lorenz", "noor", "ilka", "sami", "edda"),
+        *("hazel", "lorenz", "noor", "ilka", "sami", "edda", "gundel", "perrin", "quirin"),
     }
 )
 # Writers of whole messages with what a friend would answer: of short replies theirs count thrice.
-ANSWERED = frozenset({"ursula", "valentin", "wilma", "hazel", "lorenz", "noor", "ilka", "sami"})
+ANSWERED = frozenset(
+    {"ursula", "valentin", "wilma", "hazel", "lorenz", "noor", "ilka", "sami", "gundel", "perrin"}
+)
 # What is wished of memory, beside the intents; who labelled it labelled nothing else.
 WISHES = ("ask_reminders", "cancel", "move", "forget")
 SPANS = ("name", "when", "what")

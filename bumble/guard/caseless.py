@@ -38,6 +38,10 @@ _OF_SCRIPT = {
     "ar": ("ar", "azb", "ckb", "fa", "pnb", "ps", "sd", "ug", "ur"),
     "hi": ("hi", "mr", "ne", "sa"),
 }
+# Japanese names end in these more than other words do: in 健一, 和子, 沢田, 軽井沢.
+_NAME_ENDS = frozenset(
+    "子美香奈菜恵江代郎太介輔助樹也哉斗翔平一二三雄夫男彦司志吾衣輝田沢澤山川河村本井木野原島崎橋藤浦岡倉谷宮森林塚坂松沼津浜池咲紀希絵里穂"
+)
 _FURTHER_SURNAMES = frozenset("张刘陈孙郑何马黄")  # which jieba has as other words alone
 _AFFIX = 2  # letters before what was said that go with it: and, for, with, the
 _ENDINGS = str.maketrans("ةى", "هي")  # letters that are typed for others
@@ -121,6 +125,8 @@ def _goes_on(text: str) -> bool:
 def _is_name(part: str, language: str) -> bool:
     plain = part.translate(_simplified())
     weight = _dictionary().get(plain, 0)
+    if language == "ja" and not weight and part in words.listed(language):
+        return part[-1] in _NAME_ENDS and part not in words.common(language, _COMMON_HERE)
     if weight < 0 and plain in words.common("zh", _COMMON):
         return any(plain + land in _dictionary() for land in _LAND)
     return weight < 0 or not (weight or part in words.common(language, _COMMON_HERE))

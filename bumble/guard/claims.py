@@ -318,7 +318,7 @@ def _is_own(word: str, language: str) -> bool:
         words.frequency(form, language) > _PLURAL_SHARE * share for form in _plurals(word)
     ):
         return True
-    if share < _OWN_SHARE * max(elsewhere):
+    if share < _OWN_SHARE * sorted(elsewhere)[-2]:  # "permission" is French, too
         return False
     return (
         language != "de"

@@ -107,6 +107,7 @@ _YES = patterns.compile(
     r"(?=\W*\Z|\s?[,.!、。！])",
     re.IGNORECASE,
 )
+_LATER_CAPITAL = patterns.compile(r"(?<=\S )[A-ZÀ-Þ]\w+")  # Kieran is no "-iera"
 _CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
@@ -114,10 +115,10 @@ _REACH = 4  # words on each side of a value that tell what it is of
 _RARE, _COMMON = 5.0, 3.0  # powers of ten that a word is rarer than all words by
 SHARED_LETTERS = 5  # at the beginning of two words of one family
 _TOKEN = patterns.compile(rf"\d+(?:[.,]\d+)*|{stop_words.WORD.pattern}")
-_SENTENCE = patterns.compile(r"(?:[^.!?\n]|\.(?=\d))+[.!?\n]*")
+_SENTENCE = patterns.compile(r"(?:[^.!?。！？\n]|\.(?=\d))+[.!?。！？\n]*")
 _BUT = patterns.compile(r"\b(?:but|aber|sondern|mais|pero|sino|ma|mas|maar)\b", re.IGNORECASE)
 _CLAUSE = patterns.compile(
-    rf"[;!?()–—\n]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)|{_BUT.pattern}", re.IGNORECASE
+    rf"[;!?()–—\n。！？、，；]|(?<!\d)[,:]|[,:](?!\d)|\.(?!\d)|{_BUT.pattern}", re.IGNORECASE
 )
 
 Weights = Mapping[str, float]  # of stems, in [0, 1]
@@ -152,6 +153,7 @@ class Clause(Struct, frozen=True):
     near: Weights  # likewise of the clauses beside it
     beside: Weights  # of its words, those that stand near a value
     denied: tuple[str, ...]  # telling words behind a denial
+    denies: bool  # whether it has a denial
     times_near: Times  # named here or beside it
     is_now: bool
     is_asked: bool
@@ -162,7 +164,7 @@ class Clause(Struct, frozen=True):
 def of(text: str, language: str) -> tuple[Clause, ...]:
     """Return the clauses of a text."""
     said = [
-        (part, sentence.rstrip().endswith("?"))
+        (part, sentence.rstrip().endswith(words.QUESTION_MARKS))
         for sentence in _SENTENCE.findall(values.with_days(text))
         for part in _CLAUSE.split(sentence)
         if part.strip()
@@ -182,6 +184,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
                 {stem: weight for stem, weight in near.items() if stem not in weights[n]},
                 weigh(_beside_values(tokens[n]), language),
                 denied(tokens[n], language),
+                any(denies(token, language) for token in tokens[n]),
                 values.joined_times([one.times for one in read[around]]),
                 bool(_NOW.intersection(tokens[n])),
                 is_asked,
@@ -234,9 +237,11 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     empty = stop_words.WORDS | _MORE
     found: list[str] = []
     for start, token in enumerate(tokens):
+        if (language, token) == ("en", "no"):
+            continue  # "at no 42", "no 460, not 640"
         if denies(token, language) or _contrasts(tokens, start):
             behind = [one for one in tokens[start + 1 :] if one not in empty]
-            if token in _OF_THINGS or (language, token) == ("en", "no"):
+            if token in _OF_THINGS:
                 behind = list(filter(values.is_value, behind[:1]))
             found += [*behind[:1], *filter(values.is_value, behind[1:2])]
     return tuple(found)
@@ -274,7 +279,7 @@ def tells_of_change(tokens: Sequence[str], language: str) -> bool:
 
 def is_unreal(text: str, language: str) -> bool:
     """Whether a verb is of what is only imagined, or a condition is named."""
-    plain = text.casefold().replace("’", "'")
+    plain = _LATER_CAPITAL.sub("", text).casefold().replace("’", "'")
     form = _UNREAL.get(language)
     told = _TOLD_BEFORE.sub(r"\1", plain) if language == "en" else plain
     if form and re.search(rf"(?<!\w)(?:{form})(?!\w)", told):

@@ -39,6 +39,7 @@ MOST_TIED, ELSEWHERE = 2.0, 0.5
 DENIED, DENIED_RARE = 0.8, 1.2  # a value, a name or large number
 DENIES = 1.3  # that a message denies a number which was told
 LEAST_TIE = 0.01
+OF_THE_SAME = 0.5  # tie between two messages
 BARE, BY_BARE = 0.5, 0.8  # weight of a clause's own words; how much its neighbours tie it then
 NAME_OF_DAY = 0.5  # how much a name ties days: much happens to one person
 SAME_UNIT, SAME_KIND, OTHER_UNIT = 0.8, 0.4, 1.0
@@ -146,7 +147,9 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         ours = Ties({stem: of_name if stem in names else 1.0 for stem in stems})
         last = max((n for n, _, one in _every(places) if one.gives), default=-1)
         first = _first(places) if last >= 0 else len(sources)
-        for like, n in _replacing(ours, sources, read, places):
+        of_others = (one for each in found if each is not places for one in _every(each))
+        others = {n for n, _, one in of_others if one.gives}
+        for like, n in _replacing(ours, sources, read, _with_denials(places, read, others)):
             is_for_nothing = sources[n].is_cited and n not in drawn_on and n > first
             like += FOR_NOTHING * (subject.cites and is_for_nothing)
             if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
@@ -188,6 +191,28 @@ def _replacing(
         if new.is_asked or new.is_unreal:
             continue
         yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
+
+
+def _with_denials(places: _Places, read: _Read, drawn_on: Set[int]) -> _Places:
+    """Return what clauses say of a value, with those that give it beside another and deny it.
+
+    "Pugh can't on Tuesday, it is Wednesday" does so surely where the message that gave the value
+    was of the same, and the sentence has nothing else from the newer one.
+    """
+    first = _first(places)
+    if first < 0:
+        return places
+    old = Ties({stem: weight for clause in read[first] for stem, weight in clause.weights.items()})
+    found = [list(part) for part in places]
+    for n in {*range(first + 1, len(places))} - drawn_on:
+        new = {stem: weight for clause in read[n] for stem, weight in clause.weights.items()}
+        rivals = [(one.rival or 0) > 0 and not one.gives for one in places[n]]
+        for k, (one, clause) in enumerate(zip(places[n], read[n], strict=True)):
+            is_not_so = one.denied or (one.gives and clause.denies)
+            has_rival = any(rivals[max(0, k - 1) : k + 2])
+            if is_not_so and has_rival and clauses.tie(old, new) > OF_THE_SAME:
+                found[n][k] = replace(one, gives=False, denied=DENIED_RARE)
+    return found
 
 
 def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
@@ -270,7 +295,7 @@ def _look_for_number(
     same = [
         one
         for one in clause.read.numbers
-        if one.equals(number) and may_be(number, one, loosely=True)
+        if _stands_for(one, number) and may_be(number, one, loosely=True)
     ]
     denied = [one for one in same if one.word in clause.denied]
     rivals = [
@@ -287,6 +312,12 @@ def _look_for_number(
     how = DENIED_RARE if number.value >= LARGE else DENIED
     gives = len(same) > len(denied)
     return Found(gives, how if denied else 0.0, max(rivals, default=None))
+
+
+def _stands_for(one: Number, number: Number) -> bool:
+    """Whether a number is another, or a year's last two digits."""
+    is_year = number.value in values.YEARS and not one.kind
+    return one.equals(number) or (is_year and one.value == number.value % 100)
 
 
 def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
@@ -351,7 +382,10 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
 def _rival_day(wanted: Times, clause: Clause) -> float | None:
     times = clause.read.times
     if wanted.full_months:
-        return SAME_KIND if times.full_months - wanted.full_months else None
+        others = times.full_months | {month for month, _ in times.dated}
+        return SAME_KIND if others - wanted.full_months else None
+    if times.full_weekdays & wanted.full_weekdays:
+        return None  # one of two days that the sentence names
     months, others = {month for month, _ in wanted.dated}, clause.times_near.months
     if months and others and not months & others:
         return SAME_KIND - OTHER_MONTH

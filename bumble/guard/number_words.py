@@ -223,6 +223,7 @@ _VAGUE = patterns.compile(
     rf"\A[几幾数數何]|(?<![{''.join(_HAN_DIGITS)}])(?:{_HAN_RANGES})(?![{''.join(_HAN_DIGITS)}])"
 )
 _KANA = patterns.compile(r"[\u3041-\u30ff]")
+_HAN_MONTH = patterns.compile(r"(?<!\d)(1[0-2]|[1-9])月(?![\d.])")
 _HAN_DAY = patterns.compile(r"(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号號]")
 _COUNTED = patterns.compile(rf"(?<![\d:.,/])(\d+(?:[.,]\d+)?)([{_COUNTERS}])")
 
@@ -236,6 +237,7 @@ def with_digits(text: str) -> str:
     text = _HAN_DAY.sub(
         lambda found: f" {found[3]} {_MONTHS.get(int(found[2]), '')} {found[1] or ''} ", text
     )
+    text = _HAN_MONTH.sub(lambda found: f" {_MONTHS[int(found[1])]} ", text)
     return _COUNTED.sub(r" \1 \2 ", text)
 
 

@@ -46,6 +46,9 @@ _LACKING = {
 in 1 day: غد, بكرة, بكره; in 2 day: بعد غد, بعد الغد, بعد بكرة, بعد بكره;
 in 1 week: الأسبوع المقبل; tuesday: ثلاثاء; wednesday: أربعاء; thursday: خميس;
 friday: جمعة; saturday: سبت; skip: لو, سمحت, سمحتي, من, فضلك, رجاء""",
+    "en": "wednesday: weds; thursday: thur, thurs",
+    "ja": """monday: 月曜; tuesday: 火曜; wednesday: 水曜; thursday: 木曜; friday: 金曜;
+saturday: 土曜; sunday: 日曜""",
     "hi": """hour: घंटों, घण्टे, घण्टा; week: हफ़्ता, हफ़्ते, हफ़्तों; day: दिनों, रोज़;
 in 1 week: अगले हफ़्ते, अगले सप्ताह; 0 week ago: इस हफ़्ते; sunday: इतवार;
 thursday: बृहस्पतिवार, गुरूवार, वीरवार; skip: पर, तारीख़, कृपया, प्लीज़""",
@@ -72,6 +75,7 @@ _LETTERS = patterns.compile(rf"{_WORD}(?:['’\-]{_WORD})*")
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
+_ELIDED = patterns.compile(r"\b(\w*(?:ant|ent))['’](?=\w)", re.IGNORECASE)
 _ENDINGS = patterns.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HALF_OF_DAY = patterns.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
 _FULL_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
@@ -93,6 +97,7 @@ _PART_OF_MONTH = patterns.compile(
     rf"-(?=(?:{'|'.join(_MONTHS)}|märz)\b)", re.IGNORECASE
 )  # mid-November
 _ARTICLES_OF_DAYS = ("fr", "es", "it", "pt")  # "o 8" is an hour in Polish
+_UNSPACED_DAY = patterns.compile(r"(?<![\d月])(\d{1,2})(?= ?[日号號](?! ?[间間后後中曜]))")
 _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
     r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
@@ -105,9 +110,11 @@ _DAY_AND_MONTH = patterns.compile(  # "am 26.6.": likewise
 YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
+_BEFORE_DAY = frozenset(["on", "in", "am", "le", "el", "il", "em", "op", "den", "på"])
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
+_KILOMETRES = 100  # hardly anybody runs more
 _HUNDREDTHS = range(10, 100)
 _SMALL = 12  # from thirteen on, words for numbers are nothing else
 _DECIMAL_UNITS = patterns.compile(
@@ -162,7 +169,13 @@ class Number(Struct, frozen=True):
                 other.value * Decimal(other.unit_days),
             )
             return abs(mine - theirs) < _SAME_TIME
-        return self.value == other.value
+        small, large = sorted((self, other), key=lambda one: one.value)
+        return small.value == large.value or (  # "ran 8.2k": kilometres
+            small.value < _KILOMETRES
+            and large.value == 1000 * small.value
+            and large.word.replace(",", ".") == str(small.value)
+            and "money" not in (small.kind, large.kind)
+        )
 
 
 class Times(Struct, frozen=True):
@@ -278,6 +291,22 @@ def time_words(code: str) -> Mapping[str, Any]:
 
 
 @cache
+def _unspaced_times() -> re.Pattern[str]:
+    """Return what finds days and spans where no space parts them from words: 明日は, 내일은."""
+    rows = [
+        names
+        for info in map(time_words, ("ja", "zh", "ko", "th"))
+        for names in (
+            *(info.get(day, ()) for day in _WEEKDAY_NAMES),
+            *(told for said, told in info.get("relative-type", {}).items() if said[0] in "0123i"),
+        )
+    ]
+    found = {name.strip("()") for names in rows for name in names}
+    longest_first = sorted((name for name in found if len(name) > 1), key=len, reverse=True)
+    return re.compile("|".join(longest_first))
+
+
+@cache
 def skipped(language: str) -> frozenset[str]:
     """Return the words that a time may have and that say nothing of it, folded."""
     return frozenset(map(words.folded, time_words(language).get("skip", ())))
@@ -340,6 +369,8 @@ def read(text: str, language: str) -> ReadText:
     clocks = {run.start: clock.read(tokens, run, language, found) for run in found}
     minutes = {place for one in clocks.values() for place in one.used}
     found = [run for run in found if run.start not in minutes]
+    shares = {run.start for before, run in pairwise(found) if _is_share(tokens, before, run)}
+    found = [run for run in found if run.start not in shares]
     days = [run for run in found if not clocks[run.start].is_sure]
     dated, used = _dates(tokens, days, terms, language)
     numbers = [
@@ -360,6 +391,11 @@ def read(text: str, language: str) -> ReadText:
     }
     times = _times(text, tokens, dated, ordinals, terms, found, _full_tokens(said, terms, language))
     return ReadText(tuple(numbers), times, _content(tokens, terms, language))
+
+
+def _is_share(tokens: Sequence[str], before: Run, run: Run) -> bool:
+    """Whether a number is the hundred of one before it: "28 per cento"."""
+    return _PERCENT.fullmatch(" ".join(tokens[before.end : run.end])) is not None
 
 
 def _folded(token: str, terms: Calendar) -> str:
@@ -418,7 +454,13 @@ def unread(text: str, language: str) -> list[str]:
 def plain(text: str) -> str:
     """Return a text with its thousands written without spaces, and days without endings."""
     text = _PART_OF_MONTH.sub(" ", _HALF_OF_DAY.sub(r"\1m", text))
-    return _GROUPED.sub("", _ENDINGS.sub(r"\1", text))
+    return _GROUPED.sub("", _ENDINGS.sub(r"\1", _ELIDED.sub(_whole, text)))
+
+
+def _whole(found: re.Match[str]) -> str:
+    """Write an elided number of Italian in full: "cinquant'anni"."""
+    words_of = (found[1] + end for end in "aio")
+    return next((f"{word} " for word in words_of if value(word, "it") is not None), found[0])
 
 
 def with_days(text: str) -> str:
@@ -426,7 +468,10 @@ def with_days(text: str) -> str:
 
     "26.6." is written as days of a year are, which no number is: "26.6.00".
     """
-    text = _DAY_AND_MONTH.sub(r"\g<1>00", number_words.with_digits(text))
+    if not text.isascii():
+        text = _unspaced_times().sub(r" \g<0> ", number_words.with_digits(text))
+        text = _UNSPACED_DAY.sub(r" \1º ", text)
+    text = _DAY_AND_MONTH.sub(r"\g<1>00", text)
     return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 
@@ -533,9 +578,12 @@ def _day_joined(
 ) -> tuple[int, int] | None:
     """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
     between = _unbroken(tokens[first.end : second.start], "")
+    if not stop_words.WORDS.issuperset(one for one in between if one.isalpha()):
+        return None  # "pitch 9 early on 14 May"
     same_form = tokens[first.start][0].isdigit() == tokens[second.start][0].isdigit()
     if (
         not same_form
+        or not _BEFORE_DAY.isdisjoint(between[:1])  # "pitch 9 on 14 May"
         or not 0 < second.start - first.end == len(between) <= _NEAR
         or first.value % 1
     ):

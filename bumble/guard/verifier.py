@@ -9,6 +9,7 @@ and is held to names, numbers and dates alone. No share of words in common is as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
@@ -44,6 +45,13 @@ _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
+# How a sentence begins whose verb alone says "I": "le aconsejé", "gli ho detto", "poradziłam".
+_FIRST_PERSON = {
+    "es": r"(?:no )?(?:(?:me|te|se|les?|l[ao]s?|os|nos) )*(?:\w{2,}[éí]|he|dije|hice|puse|di|tuve)",
+    "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne|l') ?)*(?:ho|avevo|dissi|\w{2,}(?:avo|ai))",
+    "pt": r"(?:não )?(?:(?:lhes?|me|te|o|a) )*\w{2,}ei(?:-\w+)?",
+    "pl": r"(?:nie )?\w{2,}ł[ae]m",
+}
 _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
@@ -240,8 +248,10 @@ def _held(
 def _is_of_itself(text: str, sources: ClaimSources) -> bool:
     """Whether a sentence tells what the entity did, thought or said."""
     tokens = clauses.tokens_of(text)
-    rules = form.rules_of(words.language(text, *(one.text for one in sources.window)))
+    language = words.language(text, *(one.text for one in sources.window))
+    rules, verb = form.rules_of(language), _FIRST_PERSON.get(language, "(?!)")
     speaks = rules is not None and not rules.i.isdisjoint(tokens)
+    speaks = speaks or re.match(rf"(?:{verb})\b", text.casefold()) is not None
     return speaks or tokens[:1] == [words.folded(sources.entity)]
 
 
@@ -516,11 +526,13 @@ def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bo
     """Whether a round number stands for one near it, by a word that says so."""
     tokens = clauses.tokens_of(sentence.text)
     word = number.word.split("-")[0]
-    if number.value % 10 or word not in tokens:
+    if word not in tokens:
         return False
-    place = tokens.index(word)
+    place, is_round = tokens.index(word), not number.value % 10
+    most = max(number.value * _NEAR_SHARE, _NEAR_YEARS) if is_round else 1
     return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
-        abs(one - number.value) <= max(number.value * _NEAR_SHARE, _NEAR_YEARS) for one in given
+        abs(one - number.value) <= most and (is_round or one % 1)  # "good six metres": 6.2
+        for one in given
     )
 
 

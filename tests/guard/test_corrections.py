@@ -40,6 +40,13 @@ def verdict(sentence: str, *said: str, cites: tuple[str, ...] = ("m1",)) -> tupl
         ("Lena leitet das Labor.", "meine Chefin heißt Lena Vogt", "nicht Lena, Lene Vogt"),
         ("Der Umzug ist am 30. Mai.", "Umzug am 30. Mai", "der Umzug ist am 31."),
         ("El viaje es el 28 de mayo.", "el viaje es el 28 de mayo", "el viaje es el 30 de mayo"),
+        (
+            "The inspection is on Tuesday 9 February.",
+            "Mr Pugh inspects us on Tuesday 9 February",
+            "Pugh emailed. can't do Tuesday, it's Wednesday now",
+        ),
+        ("Der Hanomag ist von 1952.", "der Hanomag ist Baujahr 52", "Hanomag: 1954, nicht 52"),
+        ("Milan hat im März Prüfung.", "Milan hat Prüfung im März", "Prüfung ist am 5. April"),
     ],
 )
 def test_a_newer_value_in_the_same_place_replaces_the_older(
@@ -56,6 +63,12 @@ def test_a_newer_value_in_the_same_place_replaces_the_older(
     [
         ("Ona's dog is three.", "my dog is three", "my boss is thirty and never late"),
         ("They get the keys on 22 February.", "keys on the 22nd", "mum comes on the 24th"),
+        ("Ona's car costs £460.", "the car is £460", "no, as I said, 460 plus vat, 552 in all"),
+        (
+            "The inspection was set for Tuesday 9 February, then moved to Wednesday.",
+            "Mr Pugh inspects us on Tuesday 9 February",
+            "Pugh emailed. can't do Tuesday, it's Wednesday now",
+        ),
         ("Ona bought six planks.", "i bought six planks", "ate two eggs, read nine pages"),
         ("Der Umzug ist am 30. Mai.", "Umzug am 30. Mai", "jetzt sind wir 26. der Chor wächst"),
         (

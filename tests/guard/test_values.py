@@ -24,6 +24,7 @@ from bumble.guard import values
         ("hot fünfasechzg Häusa", "de", 65),
         ("a bus of an hour and twenty minutes", "en", 80),
         ("un año y tres meses", "es", 15),
+        ("fa cinquant'anni sabato", "it", 50),
     ],
 )
 def test_a_number_is_read_in_words_and_in_dialect(text: str, language: str, number: int) -> None:
@@ -162,3 +163,50 @@ def test_a_row_of_digits_that_nobody_counts_with_is_no_number(language: str) -> 
         20,
         60,
     ]
+
+
+@pytest.mark.parametrize("text", ["pitch 9 on 14 May", "pitch 9 early on 14 May"])
+def test_a_number_before_a_day_is_of_the_same_month_in_a_row_of_days_alone(text: str) -> None:
+    assert values.read(text, "en").times.dated == {(5, 14)}
+    assert values.read("am 9. und am 14. Mai", "de").times.dated == {(5, 9), (5, 14)}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("28 per cento", "it"), ("vingt-huit pour cent", "fr"), ("28 por ciento", "es")],
+)
+def test_the_hundred_of_a_share_is_no_number(text: str, language: str) -> None:
+    assert [one.value for one in values.read(text, language).numbers] == [28]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "days"),
+    [
+        ("明日は三台まわる", "ja", (1, 1)),
+        ("我昨天去了", "zh", (-1, -1)),
+        ("내일은 갈 거예요", "ko", (1, 1)),
+    ],
+)
+def test_a_day_is_read_where_no_space_parts_it_from_other_words(
+    text: str, language: str, days: tuple[int, int]
+) -> None:
+    assert values.read(text, language).times.offsets == {days}
+
+
+def test_days_weekdays_and_months_of_japanese_are_read() -> None:
+    assert values.read("来月の三日、木曜の十時", "ja").times.ordinals == {3}
+    assert values.read("来月の三日、木曜の十時", "ja").times.weekdays == {3}
+    assert values.read("十一月の検査", "ja").times.months == {11}
+    assert not values.read("三日間休んだ", "ja").times.ordinals
+
+
+def test_a_run_is_of_kilometres_and_a_price_is_not() -> None:
+    run, told = (values.read(text, "en").numbers[0] for text in ("8.2k", "8.2 kilometres"))
+    assert run.equals(told)
+    dear, cheap = (values.read(text, "en").numbers[0] for text in ("£20k", "£20"))
+    assert not dear.equals(cheap)
+
+
+@pytest.mark.parametrize(("text", "weekday"), [("try it thurs", 3), ("weds at 3", 2)])
+def test_weekdays_are_read_as_people_cut_them_short(text: str, weekday: int) -> None:
+    assert values.read(text, "en").times.weekdays == {weekday}

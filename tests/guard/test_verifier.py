@@ -327,3 +327,32 @@ def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
     )
     claim = CitedClaim("Ona's rent is 900 euros.", ("m1",), ("900 euros",))
     assert verifier.check(claim, sources) == verifier.KEPT
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Rosa me contó que Kieran llamó a su madre", "Rosa contó que Kieran llamó a su madre."),
+        ("健一、54歳、調律師です。あなたは誰?", "健一は五十四歳の調律師である。"),
+        ("6.20 metres at the ridge", "The hall is about six metres high at the ridge."),
+        ("the spare key is at no 42 with Gwen", "Gwen has the spare key at number 42."),
+    ],
+)
+def test_what_was_told_is_kept_in_other_words(said: str, text: str) -> None:
+    assert (
+        verifier.check(CitedClaim(text, ("m1",), (said,)), _after(("Ona", said))).verdict != "mend"
+    )
+
+
+def test_what_the_entity_answered_is_told_without_a_pronoun_where_its_verb_says_it() -> None:
+    sources = _after(
+        ("Ona", "No sé qué hacer con mis padres."),
+        ("Ada", "Empieza tú, antes del aeropuerto: una puerta sin llave no es un muro."),
+    )
+    claim = CitedClaim("Le aconsejé que empezara antes del aeropuerto.", ("m1",), ("mis padres",))
+    assert verifier.check(claim, sources).verdict != "mend"
+
+
+def test_a_common_noun_of_two_languages_begins_a_sentence_and_is_no_name() -> None:
+    claim = CitedClaim("Permission was granted.", ("m1",), ("they said yes",))
+    assert verifier.check(claim, _after(("Ona", "they said yes"))).verdict != "mend"
