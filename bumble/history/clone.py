@@ -28,7 +28,7 @@ from bumble.entity.folder import Entity
 from bumble.errors import FolderUnwritableError, UnsafePathError
 from bumble.files import disk, git, gitdir
 from bumble.history import merge
-from bumble.records import base, forgotten, kinds
+from bumble.records import base, forgotten, kinds, session_files, sessions, state
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import merge_marks, yaml_edit
 
@@ -107,6 +107,9 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     if planned:
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+    if waiting := _waiting_again(root):
+        change_set = changes.ChangeSet("git-merge: what one side heard waits", (waiting,))
+        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
     paths = (*settled.paths, *(change.path for change in planned))
     again = list[str]()
     for note, is_back in back:
@@ -118,6 +121,32 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
             uncommitted.put(replace(note, staged={}))  # it counts for the rest of its files
         again += (change.path for change in planned)
     return Mended(paths, settled.kept, settled.left, place.repository.under_way, tuple(again), lost)
+
+
+def _waiting_again(root: Path) -> changes.Change | None:
+    """Plan to let wait what one side of the last merge heard and neither has dealt with."""
+    parents = ("HEAD^1", "HEAD^2")
+    if git.run(root, "rev-parse", "--verify", "--quiet", parents[1]) is None:
+        return None
+    cursors, firsts = list[Mapping[str, str]](), dict[str, str]()
+    for text in git.blobs(root, [f"{side}:./{state.PATH}" for side in parents]):
+        cursors.append(state.waiting(state.parse(companions.decoded(text))))
+    file = state.read(root / state.PATH)
+    for name in sorted({*cursors[0], *cursors[1]}):
+        path = f"{Entity(root).sessions.name}/{name}/{sessions.FILE}"
+        if not (root / path).exists():
+            continue
+        sides = [
+            (sessions.parse(companions.decoded(text), name) if text else None, each.get(name))
+            for text, each in zip(
+                git.blobs(root, [f"{side}:./{path}" for side in parents]), cursors, strict=True
+            )
+        ]
+        session, there = session_files.load(root / path), state.first_waiting(file, name)
+        first = state.merged_waiting(session, sides)
+        if first and (there is None or state.is_behind(session, there, first)):
+            firsts[name] = first
+    return state.plan_write(file, {state.SECTION: firsts}, "wait again") if firsts else None
 
 
 def taken_back(root: Path) -> list[str]:

@@ -178,6 +178,26 @@ def waiting_messages(
     )
 
 
+def merged_waiting(
+    session: sessions.Session, sides: Sequence[tuple[sessions.Session | None, str | None]]
+) -> str | None:
+    """Return the first message of a merged conversation that no side has dealt with.
+
+    Cursors alone don't tell it: what one side heard may stand before where the other one is.
+
+    Args:
+        session: As it was merged.
+        sides: The conversation on each side, and its first message that waits there.
+    """
+    dealt = {
+        message.id
+        for side, first in sides
+        if side is not None
+        for message in side.messages[: None if first is None else _before(side, first)]
+    }
+    return next((message.id for message in session.messages if message.id not in dealt), None)
+
+
 def is_behind(session: sessions.Session, message_id: str, other_id: str) -> bool:
     """Whether a message comes after another."""
     return _before(session, message_id) > _before(session, other_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -112,3 +113,70 @@ def test_a_talk_that_each_clone_told_by_itself_is_one_episode_after_a_merge(
     assert "A dog by the sea" in life.entity.knowledge.read_text()
     assert life.ok("doctor", "--json").data["clean"]
     assert git(root, "status", "--porcelain") == ""
+
+
+SESSION = "ses_01M6EXTYF048DEKQHZD9ZYYBTX"
+HEARD = ("11:50", "11:55", "12:00")
+
+
+def hears(folder: Path, *minutes: str, waits: str = "") -> None:
+    """Let messages of these minutes stand in a transcript, with a cursor on one of them."""
+    file = folder / "sessions" / SESSION / "messages.jsonl"
+    if not file.exists():
+        file.parent.mkdir(parents=True)
+        head = {"type": "session", "id": SESSION, "at": "2026-11-02T11:50:00+00:00", "by": "sam"}
+        file.write_text(json.dumps(head) + "\n")
+    with file.open("a") as lines:
+        for minute in minutes:
+            row = {"type": "message", "id": name_of(minute), "role": "user", "speaker": "sam"}
+            at = f"2026-11-02T{minute}:00+00:00"
+            lines.write(json.dumps({**row, "text": f"told at {minute}", "at": at}) + "\n")
+    there = state.read(folder / state.PATH)
+    gone = () if waits else ([state.SECTION, SESSION],)
+    values = {state.SECTION: {SESSION: name_of(waits)}} if waits else {}
+    change = state.plan_write(there, values, "heard", remove=gone)
+    if change is not None and change.data is not None:
+        (folder / state.PATH).write_bytes(change.data)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "heard", "--allow-empty")
+
+
+def name_of(minute: str) -> str:
+    return f"msg_01M6EXTYF0{minute.replace(':', ''):0>16}"
+
+
+@pytest.mark.parametrize(
+    ("before", "ours", "theirs", "waits"),
+    [
+        # both heard something, and neither has dealt with it: the first waits
+        ((("11:50",), ""), (("11:55",), "11:55"), (("12:00",), "12:00"), "11:55"),
+        # one dealt with what had waited, the other heard more of it
+        ((("11:50",), "11:50"), ((), ""), (("12:00",), "11:50"), "12:00"),
+        # one dealt with all of its own, what the other heard stands before
+        ((("11:50",), ""), (("12:00",), ""), (("11:55",), "11:55"), "11:55"),
+        ((("11:50",), "11:50"), ((), ""), ((), "11:50"), ""),
+    ],
+)
+def test_what_one_clone_heard_waits_after_a_merge_until_somebody_has_dealt_with_it(
+    life: Run,
+    tmp_path: Path,
+    before: tuple[tuple[str, ...], str],
+    ours: tuple[tuple[str, ...], str],
+    theirs: tuple[tuple[str, ...], str],
+    waits: str,
+) -> None:
+    root, away = life.entity.root, tmp_path / "away"
+    git(root, "config", "user.name", "Sam")
+    git(root, "config", "user.email", "sam@example.org")
+    hears(root, *before[0], waits=before[1])
+    git(tmp_path, "clone", "-q", str(root), str(away))
+    hears(root, *ours[0], waits=ours[1])
+    hears(away, *theirs[0], waits=theirs[1])
+    life.ok("status")
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", str(away), "main")
+    life.ok("consolidate", "--check")
+    file = state.read(root / state.PATH)
+    assert state.first_waiting(file, SESSION) == (name_of(waits) if waits else None)
+    assert git(root, "status", "--porcelain") == ""
+    life.ok("consolidate", "--check")
+    assert state.read(root / state.PATH).source == file.source
