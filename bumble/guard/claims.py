@@ -272,6 +272,7 @@ def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
     lands = tuple(_LANDS.get(plain, "").split())
     return any(
         (lands and other.startswith(lands))
+        or plain.startswith(tuple(_LANDS.get(other, "-").split()))
         or (
             other not in common
             and (shared := words.shared_start(plain, other)) >= _SHARED

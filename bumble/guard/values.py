@@ -412,6 +412,8 @@ def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> lis
         last = joined[-1] if joined else run
         between = [one for one in tokens[last.end : run.start] if one not in number_words.JOINTS]
         unit = between[0] if len(between) == 1 and last.value % 1 == 0 else ""
+        if not unit.isalpha() and number_words.is_loose(tokens[last.start], last.value):
+            unit = ""  # "a £30 tab"
         behind = next(iter(tokens[run.end : run.end + 1]), "")
         times, smaller, name = _PARTS_OF.get(terms.units.get(unit, 0), (0, 0, ""))
         is_bare = run.start - last.end == 1 and behind not in terms.units and run.value < times

@@ -210,3 +210,8 @@ def test_a_run_is_of_kilometres_and_a_price_is_not() -> None:
 @pytest.mark.parametrize(("text", "weekday"), [("try it thurs", 3), ("weds at 3", 2)])
 def test_weekdays_are_read_as_people_cut_them_short(text: str, weekday: int) -> None:
     assert values.read(text, "en").times.weekdays == {weekday}
+
+
+@pytest.mark.parametrize("text", ["a £30 bar tab", "un bon de 30 €", "a $30 voucher"])
+def test_an_article_before_a_price_is_no_part_of_it(text: str) -> None:
+    assert 30 in {one.value for one in values.read(text, "en").numbers}

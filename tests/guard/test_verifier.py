@@ -335,6 +335,7 @@ def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
         ("Rosa me contó que Kieran llamó a su madre", "Rosa contó que Kieran llamó a su madre."),
         ("健一、54歳、調律師です。あなたは誰?", "健一は五十四歳の調律師である。"),
         ("6.20 metres at the ridge", "The hall is about six metres high at the ridge."),
+        ("two Dutch cyclists helped me", "Two cyclists from the Netherlands helped Ona."),
         ("the spare key is at no 42 with Gwen", "Gwen has the spare key at number 42."),
     ],
 )
