@@ -18,7 +18,7 @@ from bumble.entity import changes, folder
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.runtime import people
-from bumble.text import words, yaml_edit
+from bumble.text import stop_words, words, yaml_edit
 
 
 class Renaming(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Renaming(Struct, frozen=True):
 
     def reworded(self, text: str) -> str:
         """Return a text with the right name, but where a sentence has both."""
-        old = re.compile(rf"(?<!\w){re.escape(self.was)}(?=s?(?!\w))")
+        old = re.compile(stop_words.name_pattern(self.was, "s?"))
         return "".join(
             part if self.name in part else old.sub(self.name, part)
             for line in text.splitlines(keepends=True)

@@ -6,6 +6,7 @@ that mean something in another language (`die`, `van`) cost less than the rest b
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from bumble import patterns
@@ -89,6 +90,18 @@ UNSPACED = (
     r"\U00020000-\U0003ffff"
 )
 UNSPACED_SIGN = patterns.compile(f"[{UNSPACED}]")
+_SCRIPT_ENDS = patterns.compile(
+    rf"(?<=[{UNSPACED}])(?=[^\W\d_{UNSPACED}])|(?<=[^\W\d_{UNSPACED}])(?=[{UNSPACED}])"
+)
+HIRAGANA = patterns.compile(r"[\u3040-\u309fー]+\Z")  # what grammar and greetings are written in
+_LETTER_OF_WORDS = rf"(?![{UNSPACED}])[\w{MARKS}]"
+# Signs at an end of a name; what before and behind makes it a part of a longer word.
+_BESIDE = (
+    (patterns.compile("[ァ-ヺー-ヿ]"), "[ァ-ヺー-ヿ]", "[ァ-ヺー-ヿ]"),  # エマ in シネマ
+    (UNSPACED_SIGN, "(?!)", "(?!)"),  # nothing does
+    (patterns.compile("[가-힣]"), _LETTER_OF_WORDS, "(?!)"),  # 엠마는
+    (patterns.compile(""), _LETTER_OF_WORDS, _LETTER_OF_WORDS),
+)
 
 
 def is_unspaced(text: str) -> bool:
@@ -96,12 +109,29 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and UNSPACED_SIGN.search(text) is not None
 
 
+def name_pattern(name: str, ending: str = "") -> str:
+    """Return a pattern for where a name stands in a text, and is no part of a longer word.
+
+    As far as its script shows that: those without spaces don't, but katakana.
+
+    Args:
+        name: As it is called.
+        ending: A pattern for what may stand behind it in its word.
+    """
+    (_, before, _), (_, _, behind) = (
+        next(row for row in _BESIDE if row[0].match(sign)) for sign in (name[:1], name[-1:])
+    )
+    return rf"(?<!{before}){re.escape(name)}(?={ending}(?!{behind}|[{MARKS}]))"
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text, case folded; scripts without spaces as pairs of characters."""
     if text.isascii():
         return WORD.findall(text.lower())
     parts: list[str] = []
-    for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    plain = _SCRIPT_ENDS.sub(" ", plain) if is_unspaced(plain) else plain  # 和子を onsen に
+    for word in WORD.findall(plain):
         if is_unspaced(word):
             parts += [word] if len(word) == 1 else [word[n : n + 2] for n in range(len(word) - 1)]
         else:

@@ -154,7 +154,7 @@ def names(label: str, text: str) -> bool:
 
 def unaddressed(text: str, name: str) -> str:
     """Return a message without the name by which it addresses somebody, as all others may."""
-    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", text) if name else text
+    return re.sub(stop_words.name_pattern(name), "", text) if name else text
 
 
 def akin(stem: str, other: str, shared_letters: int) -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 from bumble.entity.folder import Entity
 from bumble.jobs import stretch
+from bumble.jobs.renaming import Renaming
 from bumble.llm.scripted import Reply
 from bumble.records import base, beliefs, knowledge, relationships
 from bumble.runtime.job import apply
@@ -135,3 +136,9 @@ def test_a_line_by_hand_gives_way_to_nothing(entity: Entity) -> None:
     lives(entity, line, makes(people=[seen("Calder", note=later)]), "ses_4")
     text = relationships.find(entity.relationships, "calder").text
     assert "Calder comes on 6 November, he says." in text and later["text"] in text
+
+
+def test_a_name_put_right_in_japanese_is_right_inside_of_sentences() -> None:
+    renaming = Renaming("沢田先生", "澤田先生", ())
+    told = renaming.reworded("沢田先生は師匠だ。師匠の沢田先生に会う。")
+    assert told == "澤田先生は師匠だ。師匠の澤田先生に会う。"

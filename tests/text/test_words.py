@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,3 +89,30 @@ def test_who_writes_no_capitals_ends_sentences_with_full_stops_all_the_same() ->
     assert words.sentences("Three hens approx. twelve years old.") == [
         "Three hens approx. twelve years old."
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stands"),
+    [
+        ("エマ", "嫁のエマにも話した", True),
+        ("エマ", "エマ・ワトソン", True),
+        ("エマ", "シネマでエマーズを見た", False),
+        ("沢田先生", "師匠の沢田先生は八十歳", True),
+        ("小明", "我和小明去了", True),
+        ("สมชาย", "ที่สมชายไป", True),
+        ("Emma", "昨日Emmaが来た", True),
+        ("엠마", "엠마는 갔다", True),
+        ("Emma", "Emmas, Lemma", False),
+        ("Emma", "emma's", True),
+        ("कमल", "कमला", False),
+    ],
+)
+def test_a_name_is_found_in_any_script_but_in_no_longer_word(
+    name: str, text: str, *, stands: bool
+) -> None:
+    found = re.search(stop_words.name_pattern(name), text, re.IGNORECASE)
+    assert bool(found) == stands
+
+
+def test_a_word_in_other_letters_inside_of_a_text_without_spaces_is_one() -> None:
+    assert "onsen" in stop_words.words("和子をonsenに")

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -23,13 +24,14 @@ from bumble.text import markdown, stop_words, words
 Remark: TypeAlias = tuple[datetime, str]  # when something was said, and what
 Part = TypeVar("Part", tuple[str, ...], str)
 RUN_WORDS = 4  # said in this order by one person alone, they are a quote
+RUN_PAIRS = 7  # of signs, in scripts without spaces: as long as four words of two signs
 LEAST_CHARS = 3  # of a telling word; shorter ones are anybody's
 
 
 class PersonSpeech(Struct, frozen=True):
     """What one person said that nobody had said before, nor said where they were not."""
 
-    runs: frozenset[tuple[str, ...]]  # of RUN_WORDS words
+    runs: frozenset[tuple[str, ...]]  # of RUN_WORDS words, or RUN_PAIRS pairs
     stems: frozenset[str]  # of telling words
     language: str  # by whose rules words are brought to their stems
 
@@ -54,13 +56,9 @@ def speech_of(own: Iterable[Remark], of_others: Iterable[Remark]) -> PersonSpeec
     """
     remarks, other_remarks = sorted(own), sorted(of_others)
     language = words.language(*(text for _, text in remarks))
-
-    def stems(text: str) -> Iterable[str]:
-        return _stems(text, language)
-
     return PersonSpeech(
         frozenset(_first_said(remarks, other_remarks, _runs)),
-        frozenset(_first_said(remarks, other_remarks, stems)),
+        frozenset(_first_said(remarks, other_remarks, partial(_stems, language=language))),
         language,
     )
 
@@ -78,9 +76,11 @@ def _first_said(
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:
     plain = stop_words.words(text)
-    for start in range(len(plain) - RUN_WORDS + 1):
-        run = tuple(plain[start : start + RUN_WORDS])
-        if not stop_words.WORDS.issuperset(run):
+    for start, word in enumerate(plain):
+        length = RUN_PAIRS if stop_words.is_unspaced(word) else RUN_WORDS
+        run = tuple(plain[start : start + length])
+        told = (word for word in run if not stop_words.HIRAGANA.match(word))
+        if len(run) == length and not stop_words.WORDS.issuperset(told):
             yield run
 
 
@@ -151,7 +151,7 @@ class ForgettingDraft(Struct):
             return match[0] if match[0] in stop_words.WORDS else SOMEBODY
 
         for name in sorted(self.names, key=len, reverse=True):
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", replaced, text, flags=re.IGNORECASE)
+            text = re.sub(stop_words.name_pattern(name), replaced, text, flags=re.IGNORECASE)
         return text
 
     def is_named(self, text: str) -> bool:

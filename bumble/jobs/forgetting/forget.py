@@ -31,7 +31,7 @@ from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import review_queue
-from bumble.text import yaml_edit, yaml_read
+from bumble.text import stop_words, yaml_edit, yaml_read
 
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
@@ -155,7 +155,7 @@ class Forgetting(Struct, frozen=True):
     def tells_of(self, text: str) -> bool:
         """Whether a text names them, or holds words that only they said."""
         named = any(
-            re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+            re.search(stop_words.name_pattern(name), text, re.IGNORECASE)
             for name in self.names
             if name
         )

@@ -394,3 +394,27 @@ def test_a_file_that_a_program_called_by_the_name_goes_with_it(tmp_path: Path) -
     write(folder, *forget.plan(folder, "bo", ("Bo",), UTC).changes)
     assert not list(folder.root.glob("checks/*"))
     assert [path.name for path in folder.root.glob("skills/*")] == ["bo-bread.md"]  # by hand
+
+
+def test_in_japanese_all_that_names_them_is_found_and_a_greeting_is_nobodys(
+    tmp_path: Path,
+) -> None:
+    folder = ada(tmp_path)
+    known(folder, "エマ")
+    known(folder, "健一")
+    talked(folder, "ses_1", ("エマ", "Let's go to the onsen. おやすみなさい!"), by="エマ")
+    night = "おやすみなさい、健一さん。"
+    talked(folder, "ses_2", ("健一", "嫁のエマにも話した"), ("ada", night), by="健一")
+    talked(folder, "ses_3", ("健一", "シネマへ行く"), by="健一")
+    both = Provenance("distill", "m", ("ses_9",), "person", ("健一", "エマ"))
+    text = "エマは和子をonsenに連れて行きたい。和子は嫁のエマが好きだ。"
+    book = knowledge.read(folder.knowledge)
+    write(folder, knowledge.plan_set(book, "和子", text, "", by_entity=True, provenance=both))
+    plan = forget.plan(folder, "エマ", ["エマ"], UTC)
+    write(folder, *plan.changes)
+    told = knowledge.read(folder.knowledge).sections[-1].text
+    assert "エマ" not in told and "onsen" not in told and "和子は嫁の" in told
+    assert night in (folder.sessions / "ses_2/messages.jsonl").read_text()
+    named = {one.path for one in plan.undecided if one.reason == forget.STILL_NAMED}
+    assert named == {"sessions/ses_2/messages.jsonl"}
+    assert plan.tells_of("エマは来た") and not plan.tells_of("シネマ")
