@@ -88,7 +88,7 @@ def stable(
     who = rules.own_identity(entity, identity).identity
     book = rules.own_book(entity, knowledge.readable(entity.knowledge))
     own = words.one_line(who.monologue)  # in another language it would mislead
-    monologue = " ".join(tokens.leading(words.sentences(own), MONOLOGUE_TOKENS))
+    monologue = words.paragraph(tokens.leading(words.sentences(own), MONOLOGUE_TOKENS))
     parts = {
         "monologue": monologue if words.language(own, default=language) == language else "",
         "always": "\n".join(filter(None, (system.locked(book), system.files(own_files)))),

@@ -14,6 +14,7 @@ from bumble.fallback import notices, templates
 from bumble.models.embed.reader import MessageReading
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
+from bumble.text import words
 
 HOW_ARE_YOU, WHO_ARE_YOU, WHAT_CAN_YOU = "How are you?", "Who are you?", "What can you do?"
 LISTENS, PICTURES, NOTED = "heard", "seen", "noted"  # where no reply is sure
@@ -32,7 +33,7 @@ def hello(turn: Turn, template: templates.Templates, runtime: Runtime) -> str:
     first = all(message.role == "user" for message in turn.heard.session.messages)
     is_new = first and not called and _is_first(runtime)
     own = template.self.format(name=runtime.identity.name) if name or is_new else ""
-    return " ".join(filter(None, (hello, own, foreign if first else "")))
+    return words.paragraph(filter(None, (hello, own, foreign if first else "")))
 
 
 def welcome(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
@@ -41,7 +42,7 @@ def welcome(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     greeting = hello(turn, template, runtime)
     if fitting in (LISTENS, PICTURES, NOTED):  # it says by itself that it remembers
         return greeting
-    return f"{greeting} {_another(template.replies[fitting], turn, runtime)}"
+    return words.paragraph((greeting, _another(template.replies[fitting], turn, runtime)))
 
 
 def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
@@ -60,7 +61,7 @@ def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     if reading.main == "leave" or reading.scores.get("leave", -9.0) > SURELY_LEAVES:
         bye = template.bye.format(who=f" {called}" if called else "")
         said = [*(() if reading.main in ("leave", "greet") else said), bye]
-    return " ".join(said)
+    return words.paragraph(said)
 
 
 def _fitting(reading: MessageReading, *, keeps: bool, corrects: bool) -> str:

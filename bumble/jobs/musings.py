@@ -186,7 +186,7 @@ def _piece(
     fresh: bool = False,
 ) -> Iterator[ThoughtSeed]:
     """Yield the end of a text; none of what came from a tool or from outside."""
-    end = " ".join(words.sentences(markdown.prose(text))[-sentences:] if sentences else [])
+    end = words.paragraph(words.sentences(markdown.prose(text))[-sentences:] if sentences else ())
     if end and not provenance.is_untrusted(origin.trust):
         yield ThoughtSeed(tokens.cut(end, PIECE_TOKENS), audience or origin.audience, fresh)
 

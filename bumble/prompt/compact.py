@@ -24,7 +24,7 @@ from bumble.runtime import people
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Stretch, apply, ask, closed
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
-from bumble.text.words import one_line, sentences
+from bumble.text.words import one_line, paragraph, sentences
 
 HEADINGS = {
     "goal": "Goal",
@@ -79,7 +79,7 @@ def summarize(runtime: Runtime, summary_input: SummaryInput, note: Callable[[str
         values = _ask(runtime, values, text, room)
     told = (*map(str, lines), *earlier.values())
     grounds = ClaimSources(known=told, names=(own, *names.values()))
-    checked = {name: " ".join(grounds.sound(sentences(text))) for name, text in values.items()}
+    checked = {name: paragraph(grounds.sound(sentences(text))) for name, text in values.items()}
     return _whole(runtime, summary_input, checked)
 
 

@@ -222,7 +222,7 @@ def _followed(runtime: Runtime, text: str, readers: Sequence[str]) -> str:
         prose = words.sentences("\n".join(row for row in rows if not row.startswith(">")))
         # as many of the last as have room; the rest is the episode's to tell
         end = reversed(tokens.leading(reversed(prose), STATE_TOKENS))
-        return "\n".join(filter(None, (titles.heading(story), " ".join(end))))
+        return "\n".join(filter(None, (titles.heading(story), words.paragraph(end))))
 
     return _LINK.sub(told, text).strip(", \n")
 

@@ -358,8 +358,8 @@ def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
             elif not is_placed:
                 row.append(new)
                 is_placed = True
-        rows += [" ".join(row)] if row or not line.strip() else []
-    return "\n".join(rows if is_placed else (*rows, new))
+        rows += [words.paragraph(row)] if row or not line.strip() else []
+    return "\n".join(rows if is_placed else (*rows, words.paragraph((new,))))
 
 
 def _is_in(sentence: str, other: str) -> bool:

@@ -142,6 +142,10 @@ def test_a_correction_stands_where_the_sentence_stood_that_it_replaces() -> None
     new = knowledge.corrected(old, "It stands in the living room.", ["It stands in the hallway."])
     assert new == old.replace("hallway", "living room")
     assert knowledge.corrected("Dot keeps hens.", "Kim rows.") == "Dot keeps hens.\nKim rows."
+    piano = knowledge.corrected(
+        "ピアノは黒い。廊下にある。古い。", "居間にある。", ["廊下にある。"]
+    )
+    assert piano == "ピアノは黒い。居間にある。古い。"
 
 
 def test_what_is_about_the_same_thing_takes_no_other_sentence_away() -> None:

@@ -34,12 +34,13 @@ from bumble.records import dreams, kinds, soma
 from bumble.records import episodes as episodes_store
 from bumble.records.episodes import Imprint
 from bumble.text.printable import clean
-from bumble.text.words import one_line, shorten
+from bumble.text.words import language, one_line, shorten
 
 MOST_VERSIONS = 150  # of the file that are read; each takes milliseconds
 MOST_POINTS = 240  # of a line
 WIDTH, HEIGHT = 600.0, 100.0  # of a drawing, in its own units
 MOST_FEELINGS = 12
+MOST_READ = 20  # episodes, which tell the language
 
 
 class BodyMoment(Struct, frozen=True):
@@ -206,12 +207,14 @@ def render(report: LifeReport) -> str:
         "percent": lambda share: f"{share:.0%}",
         "sure": lambda belief: strength(belief, report.now),
     }
-    life = report.life
+    life, lived = report.life, report.life.of(episodes_store.EPISODE)
     values: dict[str, Any] = {
         "policy": policy(style, script),
         "style": style,
         "script": script,
         "version": __version__,
+        # so that browsers choose the forms of its signs
+        "language": language("\n".join(one.text for one in lived[:MOST_READ])),
         "days": list(_days(life)),
         "timeline_kinds": [kind for kind in ON_TIMELINE if life.of(kind)],
         "names": life.names,

@@ -108,7 +108,7 @@ def without_sentences(text: str, goes: Callable[[str], bool]) -> str:
         elif stay:
             indent = line[: len(line) - len(line.lstrip())]
             end = line[len(line.rstrip("\r\n")) :]
-            kept_lines.append(f"{indent}{' '.join(stay)}{end}")
+            kept_lines.append(f"{indent}{words.paragraph(stay)}{end}")
     return "".join(kept_lines)
 
 

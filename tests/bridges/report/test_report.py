@@ -138,6 +138,13 @@ def test_the_page_tells_a_life_and_every_link_leads_somewhere(lived: Run) -> Non
     assert len(shown.ids) == len(set(shown.ids))
 
 
+def test_the_page_says_in_which_language_the_life_is_told(lived: Run) -> None:
+    assert ("html", {"lang": "en"}) in made(lived).tags
+    path = lived.entity.root / f"episodes/2026/05/{EPISODE}.md"
+    path.write_text(path.read_text().replace("We spoke of Biscuit.", "海の話をした。" * 9))
+    assert ("html", {"lang": "ja"}) in made(lived).tags
+
+
 def test_a_link_is_read_out_with_the_words_that_it_shows(lived: Run) -> None:
     named = re.findall(r'<a [^>]*aria-label="([^"]*)"[^>]*>([^<]*)</a>', made(lived).text)
     assert named
