@@ -185,28 +185,33 @@ def brief(runtime: Runtime, session: Session) -> Brief | None:
     left = runtime.read_or(lambda: _left_by(runtime, before, session.people), None)
     if before is None or left is None:
         return None
-    text, at = left
+    text, at, waits = left
     first = words.unaddressed(said[0], runtime.identity.name)
     likeness = _likeness(runtime.memory.embedder, text, first)
     threshold = runtime.config.session.continuity_threshold
-    return Brief(before.id, text, at, likeness, likeness is None or likeness >= threshold)
+    fits = waits or likeness is None or likeness >= threshold
+    return Brief(before.id, text, at, likeness, fits)
 
 
 def _left_by(
     runtime: Runtime, info: session_files.SessionInfo | None, readers: Sequence[str]
-) -> tuple[str, datetime] | None:
-    """Return the brief that a talk left, and when; its last words, where no pass has made one."""
+) -> tuple[str, datetime, bool] | None:
+    """Return the brief that a talk left, and when; its last words, where no pass has made one.
+
+    And whether it has still to be remembered: then nothing else tells what was said in it, however
+    short it was, and whatever is spoken of now.
+    """
     if info is None:
         return None
-    left = session_files.read_handover(runtime.entity.sessions, info.id)
+    left, waits = session_files.read_handover(runtime.entity.sessions, info.id), False
     if left is not None:
         allowed, at = left.audience, left.at
         text = _followed(runtime, left.text, readers)
     else:
         talk = session_files.find(runtime.entity.sessions, info.id)
-        allowed, at = talk.people, talk.last_at
-        text = _last_words(talk) if is_worth(talk) else ""
-    return (text, at) if text and base.may_read(allowed, readers) else None
+        allowed, at, waits = talk.people, talk.last_at, _waits(runtime, talk)
+        text = _last_words(talk) if waits or is_worth(talk) else ""
+    return (text, at, waits) if text and base.may_read(allowed, readers) else None
 
 
 def _followed(runtime: Runtime, text: str, readers: Sequence[str]) -> str:

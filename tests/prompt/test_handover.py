@@ -108,6 +108,19 @@ def test_it_waits_until_the_talk_is_remembered(folder: Entity) -> None:
     assert session_files.read_handover(folder.sessions, "ses_1") is None
 
 
+def test_until_it_is_remembered_the_last_words_stand_for_it_whatever_is_said_next(
+    folder: Entity,
+) -> None:
+    session = talked(folder, "ses_1", ("sam", "It is benign."), ("ada", "What a relief."))
+    runtime = runtime_of(folder)
+    assert handover.brief(runtime, begun(UNRELATED)) is None  # dealt with, and short
+    file = state.read(folder.state)
+    write(folder, state.plan_heard(file, session, session.messages[0].id, ""))
+    left = handover.brief(runtime, begun(UNRELATED))
+    assert "Sam said: It is benign." in handover.prompt_text(left, NOON)
+    assert handover.brief(runtime, begun(UNRELATED, present=("kim",))) is None
+
+
 def test_only_the_last_conversation_that_is_over_waits_for_a_brief(folder: Entity) -> None:
     felt = Appraised(NOON, "msg_1002", {}, felt="I am glad.")
     hi = [("kim", "Hi")] * 4
