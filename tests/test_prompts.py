@@ -60,6 +60,7 @@ def test_a_value_that_looks_like_a_new_message_stays_in_its_own() -> None:
 def test_what_differs_comes_last_so_that_the_rest_is_evaluated_once(name: str) -> None:
     prompt = prompts.load(name)
     turns = prompt.turns(**{slot: f"${slot}" for slot in prompt.slots})
-    constant = {"name", "points", "monologue", "always"}  # of the entity and its settings
+    # of the entity and its settings
+    constant = {"name", "points", "emotions", "monologue", "always"}
     for _, text in turns[:-1]:
         assert not {slot for slot in prompt.slots if f"${slot}" in text} - constant

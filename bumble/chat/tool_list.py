@@ -57,7 +57,8 @@ DECLARED: tuple[Tool, ...] = (
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),
     Tool(
         "remind",
-        "have something said to them in the first talk after a time; or no longer",
+        "have something said to whoever spoke last, nobody else, in the first talk after a time;"
+        " or no longer",
         {
             **_parameters(
                 text="what is to be said",

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bumble.body import appraisal, ebb, soma
+from bumble.body.config import EMOTIONS
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
@@ -234,6 +235,7 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         "before": portrait.inside(_before(scene)),
         "messages": conversation(runtime, scene, {one.id for one in scene.messages}),
         "points": str(appraisal.MAX_POINTS),
+        "emotions": ", ".join(EMOTIONS),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bumble.body.config import EMOTIONS
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -93,6 +94,10 @@ def test_a_turn_moves_the_body_and_is_noted_in_the_transcript(ada: Entity) -> No
     assert waits(ada, session) is None
     assert not due(runtime)
     assert outcome.data["points"]["social"] == 4
+    model = runtime.model
+    assert isinstance(model, Citing)
+    told = "\n".join(one.content for one in model.requests[0].messages)
+    assert ", ".join(EMOTIONS) in told  # also where an answer is held to no schema
 
 
 @pytest.mark.parametrize(
