@@ -49,7 +49,7 @@ DECLARED: tuple[Tool, ...] = (
             **_parameters(
                 title="what it is about",
                 body="what is to be known of it: new sentences, or corrected ones",
-                gone="sentences there that are no longer so, word for word, a line each",
+                gone="what there is no longer so, word for word, a line each; all else stays",
             ),
             "required": ["title", "body"],
         },

@@ -216,28 +216,33 @@ def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    """Add to what is known under a title, or correct it; what the new text is not about stays."""
+    """Add to what is known under a title, or correct it; what is neither named nor denied stays."""
     title, body = arguments["title"], arguments["body"]
-    is_there = knowledge.find(knowledge.read(context.entity.knowledge), title) is not None
-    _vouch(context, *(() if is_there else (title,)), body)
+    named = arguments.get("gone", "").splitlines()
+    section = knowledge.find(knowledge.read(context.entity.knowledge), title)
+    _vouch(context, *(() if section else (title,)), body)
+
+    def corrected(old: str) -> str:
+        gone = (*named, *corrections.denied(old, body, context.said[-1:]))
+        return knowledge.corrected(old, body, gone)
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)
         there = knowledge.find(book, title)
         if there is not None and not there.locked:
             _may_correct(there.provenance, title, context)
-        gone = arguments.get("gone", "").splitlines()
-        gone += corrections.outdated(there.text, body, context.at) if there else []
         return knowledge.plan_set(
             book,
             title,
-            knowledge.corrected(there.text, body, gone) if there else body,
+            corrected(there.text) if there else body,
             f"know about {title}",
             by_entity=True,
             provenance=knowledge.joined(context.provenance, there),
         )
 
-    return _planned(plan)
+    replaced = knowledge.lost(section.text, corrected(section.text)) if section else 0
+    told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced or named else ""
+    return _planned(plan, f"saved{told}")
 
 
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:

@@ -271,7 +271,7 @@ def corrected(
     if embedder is None or reader is None or not earlier:
         return ()
     ties = {
-        id_: corrections.replaces(text, message.text, message.at, who=message.speaker)
+        id_: corrections.replaces(text, message.text, message.at, message.speaker)
         for id_, text in earlier.items()
     }
     near = likeness(embedder, message.text, earlier)

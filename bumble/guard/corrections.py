@@ -8,7 +8,7 @@ have enough words in common, the rarer the surer; so does one that denies the va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -21,7 +21,7 @@ from bumble import patterns
 from bumble.guard import claims, clauses, values
 from bumble.guard.clauses import Clause, Source, Subject, Ties
 from bumble.guard.names import are_one, inflects
-from bumble.guard.values import Number, Times
+from bumble.guard.values import Number, ReadText, Times
 from bumble.text import stop_words, words
 
 ENOUGH = 1.1  # of what ties a newer value to an older one's place
@@ -65,7 +65,6 @@ class Value(Struct, frozen=True):
 
 _Places = Sequence[Sequence[Found]]  # by source and clause
 _Read = Sequence[Sequence[Clause]]
-Names = Collection[str]
 
 
 def newer(subject: Subject, sources: Sequence[Source]) -> str:
@@ -79,34 +78,64 @@ def newer(subject: Subject, sources: Sequence[Source]) -> str:
     return sources[best[1]].text if best[0] >= ENOUGH else ""
 
 
-def replaces(earlier: str, text: str, at: datetime, *, who: str = "", names: Names = ()) -> float:
+def replaces(earlier: str, text: str, at: datetime, who: str) -> float:
     """Return how surely a text gives another value in the place of one that was told before.
 
     Args:
         earlier: What was told before.
         text: What is told now.
         at: When that is.
-        who: Whoever tells it; empty: it is known.
-        names: Of people, which tie nothing: all is about them.
+        who: Whoever tells it.
     """
     language = words.language(earlier, text)
     read = values.read(earlier, language)
-    called = {stem for name in names for stem in words.stems(name, language)}
-    denied = (" ".join(clause.denied) for clause in clauses.of(text, language))
-    not_so = {number.value for each in denied for number in values.read(each, language).numbers}
-    if not_so & {number.value for number in read.numbers}:  # "460, not 640"
+    if _not_so(text, language) & {number.value for number in read.numbers}:  # "460, not 640"
         return DENIES
-    subject = Subject(earlier, read, read.content - called, language)
+    subject = Subject(earlier, read, read.content, language)
     told = Source(text, who, values.read(text, language), at)
     return max(scored(subject, (Source(earlier, who, read, at), told)), default=(0.0, 0))[0]
 
 
-def outdated(known: str, text: str, at: datetime, names: Names = ()) -> list[str]:
-    """Return the sentences of what is known for which a text has another value."""
+def denied(known: str, text: str, said: Iterable[str]) -> list[str]:
+    """Return the sentences of what is known that a text, or what it rests on, denies in words.
+
+    The text gives another amount, and theirs is denied: "460, not 640". What is only like it, and
+    of another day, may be as true.
+    """
+    language = words.language(known, text)
+    own = _not_so(text, language)
+    told = [one for one in values.read(text, language).numbers if one.claimed]
+    told = [one for one in told if one.value not in own]
+    heard = own.union(*(_not_so(one, language) for one in said))
+    not_so = heard - {one.value for one in told}
+
+    def is_denied(sentence: str) -> bool:
+        read = values.read(sentence, language)
+        return any(
+            may_be(number, one, loosely=False) and not _counts_else(number, one, read.content)
+            for number in _amounts(read)
+            for one in told
+            if number.value in not_so
+        )
+
+    return list(filter(is_denied, words.sentences(known)))
+
+
+def _not_so(text: str, language: str) -> set[Decimal]:
+    """Return the numbers that a text denies."""
+    denied = (" ".join(clause.denied) for clause in clauses.of(text, language))
+    return {number.value for each in denied for number in values.read(each, language).numbers}
+
+
+def _amounts(read: ReadText) -> list[Number]:
+    """Return the numbers of a text that are part of no date."""
+    times = read.times
+    is_of_date = times.dated or times.full_months
+    years = values.YEARS if is_of_date else ()
     return [
-        sentence
-        for sentence in words.sentences(known)
-        if any(replaces(sentence, one, at, names=names) >= ENOUGH for one in words.sentences(text))
+        one
+        for one in read.numbers
+        if one.value > 1 and one.value not in times.days_of_month and one.value not in years
     ]
 
 
@@ -249,12 +278,9 @@ def _strength(
 def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     times, language = subject.read.times, subject.language
     told = [one for one in subject.read.numbers if one.value > 1]
-    is_of_date = times.dated or times.full_months
-    for number in told:
-        is_year = bool(is_of_date) and number.value in values.YEARS
-        if number.value not in times.days_of_month and not is_year:
-            look = partial(_look_for_number, number, told, subject.read.content)
-            yield Value("number", "", look)
+    for number in _amounts(subject.read):
+        look = partial(_look_for_number, number, told, subject.read.content)
+        yield Value("number", "", look)
     told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}
     for field in ("dated", "ordinals", "full_weekdays", "full_months"):
         if wanted := getattr(times, field):
@@ -327,13 +353,17 @@ def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
         like = SAME_UNIT
     elif other.kind == number.kind and number.kind not in ("", "thing"):
         like = SAME_KIND
-    is_other = other.unit not in ("", number.unit) and not clauses.shares([other.unit], about)
-    if is_other and number.kind != "money":
-        like -= OTHER_UNIT
+    like -= OTHER_UNIT * _counts_else(number, other, about)
     small, large = sorted((number.value, other.value))
     if small >= LARGE and large < small * NEAR_RATIO:
         like += SAME_KIND
     return like - (large > MOST_RATIO * small)
+
+
+def _counts_else(number: Number, other: Number, about: frozenset[str]) -> bool:
+    """Whether another number has a thing behind it that a sentence with the first isn't about."""
+    is_named = other.unit not in ("", number.unit) and number.kind != "money"
+    return is_named and not clauses.shares([other.unit], about)
 
 
 def may_be(number: Number, other: Number, *, loosely: bool) -> bool:

@@ -194,16 +194,17 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
 def _plan_facts(
     runtime: Runtime, shown: Scene, memories: Memories, renamings: Sequence[renaming.Renaming]
 ) -> tuple[changes.Change | None, tuple[str, ...], list[LearntFact]]:
-    """Plan to write facts; with what is refused, and those that are not."""
-    refused, kept = list[str](), list[LearntFact]()
+    """Plan to write facts; with what is told of that, and those that are kept."""
+    told, kept = list[str](), list[LearntFact]()
     before = knowledge.read(runtime.entity.knowledge)
     book, last = before, None
+    replaced = 0
     for fact in memories.facts:
         title = knowledge.own_title(
             book, fact.title, shown.people, partial(_may_correct, shown, fact)
         )
         section = knowledge.find(book, title)
-        text = _with(shown, section.text, fact, memories) if section else fact.text
+        text = _with(section.text, fact) if section else fact.text
         try:
             change = knowledge.plan_set(
                 book,
@@ -214,11 +215,12 @@ def _plan_facts(
                 provenance=knowledge.joined(_provenance(runtime, shown, fact.cited), section),
             )
         except UserError as error:
-            refused.append(f"not written: {title}: {str(error).splitlines()[0]}")
+            told.append(f"not written: {title}: {str(error).splitlines()[0]}")
             continue
         kept.append(fact)
         if change is None:
             continue
+        replaced += knowledge.lost(section.text, text) if section else 0
         book, last = knowledge.parse(companions.decoded(change.data)), change
         is_own = section is not None and section.provenance.by and text == fact.text
         if is_own and knowledge.find(book, fact.named) is None:  # its title was of what is gone
@@ -226,12 +228,14 @@ def _plan_facts(
                 named = (title, fact.named, change.why)
                 last = knowledge.plan_rename(book, *named, by_entity=True) or change
                 book = knowledge.parse(companions.decoded(last.data))
+    if replaced:
+        told.append(f"{words.counted(replaced, 'sentence')} of knowledge replaced")
     last = renaming.plan_knowledge(renamings, book) or last
     if last is None or last.data is None:
-        return None, tuple(refused), kept
+        return None, tuple(told), kept
     # one change of several to one file: the last, on what was read first
     change = changes.write(last.path, last.data.decode(), before.source, last.why)
-    return replace(change, keeps=before.source is not None), tuple(refused), kept
+    return replace(change, keeps=before.source is not None), tuple(told), kept
 
 
 def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:
@@ -262,12 +266,10 @@ def _plan_ended(
             yield from filter(None, (change,))
 
 
-def _with(shown: Scene, old: str, fact: LearntFact, memories: Memories) -> str:
-    """Return a section's text with a fact, without what it puts right."""
-    gone = (
-        *fact.replaces,
-        *corrections.outdated(old, fact.text, memories.at, shown.names.values()),
-    )
+def _with(old: str, fact: LearntFact) -> str:
+    """Return a section's text with a fact, without what gives way: it is named, or denied."""
+    said = (one.text for one in fact.cited)
+    gone = (*fact.replaces, *corrections.denied(old, fact.text, said))
     there = [one for one in words.sentences(old) if one not in gone]
     told = words.sentences(fact.text)
     new = [one for one in told if not any(corrections.says_all(each, one) for each in there)]
@@ -301,7 +303,7 @@ def _plan_heard(
         met = min((one.at for one in cited), default=at)
         person = file or old or relationships.new(name, met, provenance=origin)
         named = {text for one in own for text in one.gone}
-        gone = _gone(shown, person, notes, named, _trust(cited), at)
+        gone = _gone(shown, person, notes, named, cited)
         if old is None:
             planned.append(people.plan_noted(person, notes, gone, known=file is not None))
         else:
@@ -323,19 +325,19 @@ def _gone(
     person: relationships.Relationship,
     notes: Sequence[relationships.PendingNote],
     named: Set[str],
-    spoken_trust: str,
-    at: datetime,
+    cited: Sequence[Message],
 ) -> set[str]:
     """Return what the same people told of somebody that gives way: the owner's word stays.
 
-    It is named, or notes have another value for it.
+    It is named, or denied in words.
     """
-    names, new = (*shown.names.values(), *person.names), " ".join(note.text for note in notes)
+    spoken_trust, new = _trust(cited), " ".join(note.text for note in notes)
+    said = [one.text for one in cited]
     return {
         one.text
         for one in relationships.heard(person, shown.session.people)
         if (one.provenance.trust != "owner" or spoken_trust == "owner")
-        and (one.text in named or corrections.outdated(one.text, new, at, names))
+        and (one.text in named or corrections.denied(one.text, new, said))
     }
 
 
@@ -556,7 +558,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             touched.add(person.id)
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     renamings = _renamings(shown, memories.heard, everybody)
-    section, refused, kept = _plan_facts(runtime, shown, memories, renamings)
+    section, told, kept = _plan_facts(runtime, shown, memories, renamings)
     noted = _plan_heard(runtime, shown, memories.heard, memories.at)
     planned += [section, *noted]
     claims = memories.claims
@@ -590,7 +592,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     if memories.episode and not episodes.EPISODE.locate(runtime.entity, memories.episode.id):
         why = f"remember a conversation of {shown.session.id}"
         planned.append(episodes.EPISODE.plan_new(memories.episode, why))
-    return JobPlan(planned, (*refused, *late))
+    return JobPlan(planned, (*told, *late))
 
 
 def _plan_pages(

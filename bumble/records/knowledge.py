@@ -362,6 +362,12 @@ def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
     return "\n".join(rows if is_placed else (*rows, words.paragraph((new,))))
 
 
+def lost(old: str, new: str) -> int:
+    """Count the sentences of a text that another one has no longer."""
+    there = words.sentences(new)
+    return sum(one not in there for one in words.sentences(old))
+
+
 def _is_in(sentence: str, other: str) -> bool:
     """Whether another sentence says all that one does."""
     language = words.language(sentence, other)

@@ -130,15 +130,36 @@ def test_a_skill_is_not_replaced_by_the_change_to_it_alone(ada: Entity) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "gone", "known"),
+    ("body", "gone", "known", "told"),
     [
-        ("The hall is blue.", "", "Biscuit is eight. He loves the sofa.\nThe hall is blue."),
-        ("Biscuit is nine.", "", "Biscuit is nine. He loves the sofa."),
-        ("He loves the hall.", "He loves the sofa.", "Biscuit is eight. He loves the hall."),
+        (
+            "Biscuit is nine.",
+            "",
+            "Biscuit is eight. He loves the sofa.\nBiscuit is nine.",
+            "saved",
+        ),
+        (
+            "Biscuit is nine, not eight.",
+            "",
+            "Biscuit is nine, not eight. He loves the sofa.",
+            "saved; 1 sentence replaced",
+        ),
+        (
+            "He loves the hall.",
+            "He loves the sofa.",
+            "Biscuit is eight. He loves the hall.",
+            "saved; 1 sentence replaced",
+        ),
+        (
+            "He loves the hall.",
+            "He loves the stairs.",
+            "Biscuit is eight. He loves the sofa.\nHe loves the hall.",
+            "saved; 0 sentences replaced",
+        ),
     ],
 )
-def test_what_a_note_says_nothing_about_stays_known(
-    ada: Entity, body: str, gone: str, known: str
+def test_only_what_a_note_names_or_denies_is_no_longer_known(
+    ada: Entity, body: str, gone: str, known: str, told: str
 ) -> None:
     first = "Biscuit is eight. He loves the sofa."
     replies = [
@@ -148,7 +169,9 @@ def test_what_a_note_says_nothing_about_stays_known(
     runtime = lives.runtime_of(ada, ScriptedModel(replies))
     talk(runtime, first)
     before = knowledge.find(knowledge.read(ada.knowledge), "Biscuit")
-    talk(runtime, f"Write down: {body}")
+    turn = talk(runtime, f"Write down: {body}")
+    (step,) = (each for each in turn.outcome.steps if each.results)
+    assert step.results[0].text == told
     section = knowledge.find(knowledge.read(ada.knowledge), "Biscuit")
     assert before and section and section.text == known
     assert set(before.provenance.sources) < set(section.provenance.sources)

@@ -114,7 +114,8 @@ def test_what_was_put_right_takes_the_place_of_the_line(entity: Entity) -> None:
     lives(entity, CALDER, makes(people=[seen("Calder", note=BEES)]), "ses_3")
     later = claim("Calder comes on 9 November.", "m1", rests=["comes on 9 November"])
     line = ("sam", "Calder comes on 9 November after all.")
-    lives(entity, line, makes(people=[seen("Calder", note=later)]), "ses_4")
+    named = makes(people=[seen("Calder", note=later, replaces=["k1"])])
+    lives(entity, line, named, "ses_4")
     page = relationships.find(entity.relationships, "calder")
     assert page.text.splitlines() == [later["text"], BEES["text"]]
     wasps = claim("Calder keeps wasps.", "m1", rests=["Calder keeps wasps"])
