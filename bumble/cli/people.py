@@ -269,7 +269,7 @@ def add(
             f"{match.name} is called that already. Change it with `bumble person edit`.",
         )
     for label in names:
-        if like := relationships.alike(known, label):
+        for like in relationships.alike(known, label)[:1]:
             writing.confirm(
                 opened.shell,
                 f"{like.name} is known. Is {label} somebody else?",

@@ -308,8 +308,9 @@ def _recognized(
 ) -> tuple[StretchAnswer, tuple[Dropped, ...]]:
     """Leave out of an answer the people who neither spoke nor are known, and of whom nobody spoke.
 
-    Whose name is written in another script is called as they call themselves; a name that was said
-    is theirs of whom it was said, whatever it sounds like.
+    Who alone is called so but for marks is meant: Inés by Ines. Whose name is written in another
+    script is called as they call themselves; a name that was said is theirs of whom it was said,
+    whatever it sounds like.
     """
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     there = (shown.entity, *shown.names.values())
@@ -334,7 +335,8 @@ def _recognized(
     people, dropped = list[PersonView](), list[Dropped]()
     whole_text = "\n".join((*shown.sources.texts, *there))
     for view in whole.people:
-        name = called(view.person)
+        like = () if view.was else relationships.alike(everybody, view.person)
+        name = called(like[0].name if len(like) == 1 else view.person)
         if is_recorded(name) or _is_in(name, whole_text):
             people.append(replace(view, person=name))
         else:

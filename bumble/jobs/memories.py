@@ -278,17 +278,19 @@ def _with(old: str, fact: LearntFact) -> str:
 
 def _plan_heard(
     runtime: Runtime, shown: Scene, heard: Sequence[HeardOf], at: datetime
-) -> list[changes.Change | None]:
-    """Plan to write what was told of people, each of whom has one file."""
+) -> tuple[list[changes.Change | None], list[str]]:
+    """Plan to write what was told of people, each of whom has one file; with what is unclear."""
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
-    planned: list[changes.Change | None] = []
+    planned, unclear = list[changes.Change | None](), list[str]()
     for name in dict.fromkeys(one.name for one in heard):
         own = [one for one in heard if one.name == name]
-        file = relationships.match(everybody, name)
+        like = relationships.alike(everybody, name)
+        file = like[0] if len(like) == 1 else None
         renamings = _renamings(shown, own, everybody)
         old = renaming.known_as(renamings[0], everybody) if renamings else None
-        if file is None and old is None and relationships.alike(everybody, name):
-            continue  # whether they are one, nobody is here to say
+        if old is None and len(like) > 1:  # whom they mean, nobody is here to say
+            unclear.append(f"not written: {name}: is it {' or '.join(one.name for one in like)}?")
+            continue
         notes = [
             relationships.PendingNote(
                 note.text, at, _provenance(runtime, shown, shown.cited(note.cites))
@@ -308,7 +310,7 @@ def _plan_heard(
             planned.append(people.plan_noted(person, notes, gone, known=file is not None))
         else:
             planned += renaming.plan_person(renamings[0], old, file, notes, gone)
-    return planned
+    return planned, unclear
 
 
 def _renamings(
@@ -559,7 +561,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     renamings = _renamings(shown, memories.heard, everybody)
     section, told, kept = _plan_facts(runtime, shown, memories, renamings)
-    noted = _plan_heard(runtime, shown, memories.heard, memories.at)
+    noted, unclear = _plan_heard(runtime, shown, memories.heard, memories.at)
     planned += [section, *noted]
     claims = memories.claims
     planned += belief_strength.plan_claims(runtime, claims, memories.at) if claims else ()
@@ -592,7 +594,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     if memories.episode and not episodes.EPISODE.locate(runtime.entity, memories.episode.id):
         why = f"remember a conversation of {shown.session.id}"
         planned.append(episodes.EPISODE.plan_new(memories.episode, why))
-    return JobPlan(planned, (*told, *late))
+    return JobPlan(planned, (*told, *unclear, *late))
 
 
 def _plan_pages(

@@ -334,18 +334,13 @@ def match(people: Iterable[Relationship], name: str) -> Relationship | None:
     return exact or next(same, None)
 
 
-def alike(people: Iterable[Relationship], name: str) -> Relationship | None:
-    """Return whom a name that nobody has may mean: Zoë where it is Zoe."""
-    wanted = disk.without_marks(name)
-    return next(
-        (
-            one
-            for one in people
-            for own in (one.id, *one.names)
-            if wanted and disk.without_marks(own) == wanted
-        ),
-        None,
-    )
+def alike(people: Iterable[Relationship], name: str) -> list[Relationship]:
+    """Return whom a name may mean: who has it, else all whose is it but for marks: Zoë and Zoe."""
+    everybody, wanted = list(people), disk.without_marks(name)
+    if found := match(everybody, name):
+        return [found]
+    names = ((one, map(disk.without_marks, (one.id, *one.names))) for one in everybody)
+    return [one for one, own in names if wanted and wanted in own]
 
 
 def match_surely(people: Iterable[Relationship], name: str) -> Relationship | None:
@@ -356,9 +351,8 @@ def match_surely(people: Iterable[Relationship], name: str) -> Relationship | No
     """
     everybody = list(people)
     found = match(everybody, name)
-    like = None if found else alike(everybody, name)
-    if like is not None:
-        raise NameUnclearError(name, like.name)
+    if found is None and (like := alike(everybody, name)):
+        raise NameUnclearError(name, like[0].name)
     return found
 
 

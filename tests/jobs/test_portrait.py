@@ -35,3 +35,9 @@ def test_what_holds_a_number_that_stands_nowhere_else_is_not_told_again() -> Non
     assert not portrait.is_told(aged, known)
     assert not portrait.is_told(aged.replace("is 58 and ", "").replace("Tobi", "Max"), known)
     assert portrait.is_told(aged.replace("is 58 and ", ""), known)
+
+
+def test_what_says_more_than_what_is_known_is_not_known() -> None:
+    known = ["Pilar is allergic to nuts.", "Ines's parents Pilar is allergic to nuts."]
+    assert portrait.is_told("Pilar is allergic to nuts.", known)
+    assert not portrait.is_told("Pilar is Ines's mother and allergic to nuts.", known)

@@ -249,6 +249,19 @@ def test_somebody_is_known_from_when_they_were_spoken_of(entity: Entity) -> None
     assert rosa.first_met == session.messages[0].at < NOON
 
 
+def test_who_alone_is_called_so_but_for_marks_is_meant(entity: Entity) -> None:
+    known(entity, "Inés")
+    note = claim("Ines is Sam's wife.", "m1", rests=["Ines is my wife"])
+    heard(entity, ("sam", "Ines is my wife."))
+    dealt(entity, makes(note, people=[seen("Ines", note=note)]))
+    [held] = relationships.find(entity.relationships, "Inés").pending
+    assert (held.text, held.provenance.audience) == (note["text"], ("sam",))
+    known(entity, "Inès")
+    heard(entity, ("sam", "Ines is my wife."), name="ses_2", at=NOON - timedelta(minutes=50))
+    _, outcome = dealt(entity, makes(note, people=[seen("Ines", note=note)]))
+    assert "not written: Ines: is it Inès or Inés?" in outcome.told
+
+
 def test_nobody_is_known_who_neither_spoke_nor_was_spoken_of(entity: Entity) -> None:
     heard(entity, ("sam", "My aunt sings."))
     note = claim("The aunt sings.", "m1", rests=["aunt sings"])
