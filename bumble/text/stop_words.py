@@ -112,7 +112,8 @@ def is_unspaced(text: str) -> bool:
 def name_pattern(name: str, ending: str = "") -> str:
     """Return a pattern for where a name stands in a text, and is no part of a longer word.
 
-    As far as its script shows that: those without spaces don't, but katakana.
+    As far as its script shows that: those without spaces don't, but katakana. However it is spelt:
+    "R.B." is `R.B` and `r-b`, too, as titles and file names have it.
 
     Args:
         name: As it is called.
@@ -121,7 +122,10 @@ def name_pattern(name: str, ending: str = "") -> str:
     (_, before, _), (_, _, behind) = (
         next(row for row in _BESIDE if row[0].match(sign)) for sign in (name[:1], name[-1:])
     )
-    return rf"(?<!{before}){re.escape(name)}(?={ending}(?!{behind}|[{MARKS}]))"
+    parts = list(map(re.escape, filter(None, re.split(r"[\s.'’_-]+", name)))) or [re.escape(name)]
+    between = r"[\s.'’_-]{1,2}" if "." in name else r"[\s'’_-]"
+    spelt = between.join(parts) + (r"\.?+" if name.endswith(".") else "")
+    return rf"(?<!{before}){spelt}(?={ending}(?!{behind}|[{MARKS}]))"
 
 
 def words(text: str) -> list[str]:

@@ -105,6 +105,11 @@ def test_who_writes_no_capitals_ends_sentences_with_full_stops_all_the_same() ->
         ("Emma", "Emmas, Lemma", False),
         ("Emma", "emma's", True),
         ("कमल", "कमला", False),
+        ("R.B.", "## R.B", True),
+        ("R.B.", "r-b-848096c0", True),
+        ("R.B.", "R.B.C. and R.", False),
+        ("Jo Ann", "jo-ann", True),
+        ("Jo Ann", "I saw Jo. Ann came.", False),
     ],
 )
 def test_a_name_is_found_in_any_script_but_in_no_longer_word(

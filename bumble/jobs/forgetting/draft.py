@@ -113,6 +113,7 @@ def without_sentences(text: str, goes: Callable[[str], bool]) -> str:
 
 
 SOMEBODY = "somebody"  # in the place of a name
+_SUFFIX = r"(?: \(.+\))?"  # of a title: who told it
 
 
 class ForgettingDraft(Struct):
@@ -144,7 +145,7 @@ class ForgettingDraft(Struct):
         self.add(changes.Change(self.entity.relative(path), "forget it", None, digest), label)
 
     def replace_names(self, text: str) -> str:
-        """Put "somebody" in the place of every name, as a whole word, in any case."""
+        """Put "somebody" in the place of every name, as a whole word, in any case and spelling."""
 
         def replaced(match: re.Match[str]) -> str:
             # a name may be a word of grammar, too: `will` is not Will
@@ -158,6 +159,13 @@ class ForgettingDraft(Struct):
         """Whether a text has one of their names."""
         return self.replace_names(text) != text
 
+    def is_called(self, title: str) -> bool:
+        """Whether a title or a tag is one of their names, and no more."""
+        return any(
+            re.fullmatch(stop_words.name_pattern(name) + _SUFFIX, title, re.IGNORECASE)
+            for name in self.names
+        )
+
     def tells_of(self, text: str) -> bool:
         """Whether a text names them, or holds words that only they said."""
         return self.is_named(text) or self.speech.echoes(text)
@@ -168,7 +176,9 @@ class ForgettingDraft(Struct):
 
     def is_own(self, view: kind.RecordView) -> bool:
         """Whether it rests on nothing but what goes, or is the entity's, and of them alone."""
-        if view.id in self.gone:
+        is_of_entity = not provenance.is_by_hand(view.origin)
+        is_about = is_of_entity and self.is_past(view.at) and self.is_called(view.id)
+        if is_about or view.id in self.gone:
             return True
         ids = set(view.sources)
         mark = f"{sessions.PREFIX}_"
@@ -177,7 +187,7 @@ class ForgettingDraft(Struct):
             return True
         is_theirs = {self.person} in (set(view.origin.audience), set(view.people))
         is_older = self.is_past(view.at) or (view.at is None and not ids)
-        return is_theirs and is_older and not provenance.is_by_hand(view.origin)
+        return is_theirs and is_older and is_of_entity
 
     def touches(self, view: kind.RecordView) -> bool:
         """Whether something rests on what goes, or was for them too."""
@@ -208,8 +218,9 @@ class ForgettingDraft(Struct):
         if isinstance(value, str):
             return self.scrub(value, near=near, drops_named=drops_named)
         if isinstance(value, list):
-            new = [self.scrub_values(element, near=near) for element in value]
-            return [element for element, old in zip(new, value, strict=True) if element or not old]
+            kept = [one for one in value if not (isinstance(one, str) and self.is_called(one))]
+            new = [self.scrub_values(element, near=near) for element in kept]
+            return [element for element, old in zip(new, kept, strict=True) if element or not old]
         if isinstance(value, dict):
             return {key: self.scrub_values(inner, near=near) for key, inner in value.items()}
         return value

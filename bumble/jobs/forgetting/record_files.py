@@ -116,7 +116,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
         others = [one for one in left if one.role == "user" and one.text.strip()]
         if not others:
             return None
-        values = {"summary_source": episodes.EXCERPT, "model": None}
+        values = {"summary_source": episodes.EXCERPT, "model": None, "inferences": None}
         told = episode.excerpt(others, lambda one: str(one.extra.get("name") or one.speaker))
         return base.with_values(document, values).with_body(told.text)
     body = draft.scrub(document.body, near=near)

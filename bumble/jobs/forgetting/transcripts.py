@@ -97,8 +97,10 @@ def forget(draft: ForgettingDraft, path: Path) -> None:
             message.id in draft.gone and not is_emptied(message) for message in session.messages
         )
     beside = [path.parent / "blobs" / name for name in originals]
-    if any(message.id in draft.gone for message in session.messages):
-        beside.append(path.parent / session_files.HANDOVER_FILE)
+    brief = path.parent / session_files.HANDOVER_FILE
+    tells = draft.tells_of((disk.read_if_there(brief) or b"").decode(errors="replace"))
+    if tells or any(message.id in draft.gone for message in session.messages):
+        beside.append(brief)
     for file in filter(Path.is_file, beside):
         draft.remove(file, "files beside conversations")
 

@@ -29,6 +29,7 @@ from bumble.records import (
     sessions,
     skills,
     state,
+    topics,
     working,
 )
 from bumble.records.base import Provenance
@@ -233,12 +234,43 @@ def test_notes_and_diary_keep_what_others_heard_without_the_name(entity: Entity)
     [
         ("saw SAM and sam's dog, not Samuel", "saw somebody and somebody's dog, not Samuel"),
         ("Will says he will come", "somebody says he will come"),
+        (
+            "R.B. sings; R.B's lamp; r-b-848096c0",
+            "somebody sings; somebody's lamp; somebody-848096c0",
+        ),
     ],
 )
-def test_a_name_goes_in_any_case_but_where_it_is_a_word_of_grammar(
+def test_a_name_goes_in_any_case_and_spelling_but_where_it_is_a_word_of_grammar(
     ada: Entity, text: str, left: str
 ) -> None:
-    assert ForgettingDraft(ada, "sam", ("Sam", "Will"), UTC).replace_names(text) == left
+    assert ForgettingDraft(ada, "sam", ("Sam", "Will", "R.B."), UTC).replace_names(text) == left
+
+
+def test_what_is_called_by_their_name_alone_goes_whole(tmp_path: Path) -> None:
+    folder = ada(tmp_path)
+    known(folder, "R.B.", "R.B. is a patient.")
+    mine = origin("ses_1", audience=("sam",))
+    for title, text, whose in (
+        ("R.B", "R.B. is 71.", mine),
+        ("R.B (Sam)", "He is frightened of the dark.", mine),
+        ("Patients", "Sam sat with R.B. at night.", mine),
+        ("R.B.", "By hand.", None),
+    ):
+        book = knowledge.read(folder.knowledge)
+        write(folder, knowledge.plan_added(book, [knowledge.new_section(title, text, whose)], ""))
+    topic = topics.new("R.B", (topics.Catalyst("What of the lamp?"),), NOON, provenance=mine)
+    walk = episodes.new("ep_1", NOON, 0.5, "We spoke. R.B. sang.", tags=("R.B", "song"),
+                        inferences=("R.B. sang.",), provenance=mine)  # fmt: skip
+    write(folder, topics.TOPIC.plan_new(topic, ""), episodes.EPISODE.plan_new(walk, ""))
+    write(folder, *forget.plan(folder, "r-b", ("R.B.",), UTC).changes)
+    book = knowledge.read(folder.knowledge)
+    told = {one.title: one.text for one in book.sections if one.text}
+    assert told["Patients"] == "Sam sat with somebody at night."
+    assert told["R.B."] == "By hand."
+    assert not {"R.B", "R.B (Sam)"} & set(told)
+    assert not list(folder.root.glob("topics/*"))
+    (kept,) = episodes.EPISODE.readable(folder.episodes)
+    assert (kept.tags, kept.source.meta["inferences"]) == (("song",), ["somebody sang."])
 
 
 def test_what_is_a_persons_own_to_edit_is_named(entity: Entity) -> None:
