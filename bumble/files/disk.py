@@ -652,7 +652,7 @@ def same_name(name: str) -> str:
 def without_marks(name: str) -> str:
     """Return a name's normal form without accents, strokes and apostrophes.
 
-    Two names of one such form may be two people, so nobody who speaks is taken for the other unasked.
+    Two names of one such form may be two people: who speaks is not taken for the other unasked.
     """
     plain = unicodedata.normalize("NFKD", same_name(name)).translate(_UNMARKED)
     return "".join(c for c in plain if not unicodedata.combining(c))

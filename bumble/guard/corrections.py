@@ -103,22 +103,21 @@ def denied(known: str, text: str, said: Iterable[str]) -> list[str]:
     of another day, may be as true.
     """
     language = words.language(known, text)
-    own = _not_so(text, language)
-    told = [one for one in values.read(text, language).numbers if one.claimed]
-    told = [one for one in told if one.value not in own]
+    own, numbers = _not_so(text, language), values.read(text, language).numbers
+    told = [one for one in numbers if one.claimed and one.value not in own]
     heard = own.union(*(_not_so(one, language) for one in said))
     not_so = heard - {one.value for one in told}
-
-    def is_denied(sentence: str) -> bool:
-        read = values.read(sentence, language)
-        return any(
-            may_be(number, one, loosely=False) and not _counts_else(number, one, read.content)
-            for number in _amounts(read)
+    read = {one: values.read(one, language) for one in words.sentences(known)}
+    return [
+        sentence
+        for sentence, there in read.items()
+        if any(
+            may_be(number, one, loosely=False) and not _counts_else(number, one, there.content)
+            for number in _amounts(there)
             for one in told
             if number.value in not_so
         )
-
-    return list(filter(is_denied, words.sentences(known)))
+    ]
 
 
 def _not_so(text: str, language: str) -> set[Decimal]:
