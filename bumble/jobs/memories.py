@@ -282,8 +282,14 @@ def _plan_heard(
     """Plan to write what was told of people, each of whom has one file; with what is unclear."""
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     planned, unclear = list[changes.Change | None](), list[str]()
-    for name in dict.fromkeys(one.name for one in heard):
-        own = [one for one in heard if one.name == name]
+    right = {
+        old.id: _called(each.name, {}, everybody)
+        for each in _renamings(shown, heard, everybody)
+        if (old := renaming.known_as(each, everybody))
+    }
+    called = [_called(one.name, right, everybody) for one in heard]
+    for name in dict.fromkeys(called):
+        own = [one for one, other in zip(heard, called, strict=True) if other == name]
         like = relationships.alike(everybody, name)
         file = like[0] if len(like) == 1 else None
         renamings = _renamings(shown, own, everybody)
@@ -311,6 +317,20 @@ def _plan_heard(
         else:
             planned += renaming.plan_person(renamings[0], old, file, notes, gone)
     return planned, unclear
+
+
+def _called(
+    name: str, right: Mapping[str, str], everybody: Sequence[relationships.Relationship]
+) -> str:
+    """Return the one name of whoever is meant: each has one change.
+
+    Args:
+        name: As they are called.
+        right: The names that were put right, by the ids of those who have them.
+        everybody: Who is known.
+    """
+    like = relationships.alike(everybody, name)
+    return right.get(like[0].id, like[0].name) if len(like) == 1 else name
 
 
 def _renamings(

@@ -143,3 +143,28 @@ def test_a_name_put_right_in_japanese_is_right_inside_of_sentences() -> None:
     renaming = Renaming("沢田先生", "澤田先生", ())
     told = renaming.reworded("沢田先生は師匠だ。師匠の沢田先生に会う。")
     assert told == "澤田先生は師匠だ。師匠の澤田先生に会う。"
+
+
+def test_a_name_put_right_and_a_fact_in_place_of_a_note_on_the_page_are_one_change(
+    entity: Entity,
+) -> None:
+    told(entity)
+    line = ("sam", "He is called Cawdor, not Calder, and he is my neighbour's brother.")
+    brother = claim("Cawdor is Sam's neighbour's brother.", "m1", rests=["neighbour's brother"])
+    heard(entity, line, name="ses_2")
+    runtime = runtime_of(
+        entity,
+        makes(
+            RIGHT,
+            people=[seen("Cawdor", note=RIGHT, was="Calder")],
+            knowledge=[fact("Cawdor", brother, replaces=["k1", "k2"])],
+        ),
+    )
+    [job] = stretch.check(runtime).jobs
+    apply(runtime, stretch.run(runtime, job))
+    asked = model_of(runtime).requests[0].messages[-1].content
+    assert "k2: " in asked
+    cawdor = relationships.find(entity.relationships, "Cawdor")
+    assert cawdor.names == ("Cawdor", "Calder")
+    assert "is Sam's neighbour.\n" not in cawdor.text
+    assert not (entity.relationships / "calder.md").exists()
