@@ -156,7 +156,7 @@ class Parts(Struct, frozen=True):
     calibrated: float | None = None  # the cosine on a scale where unrelated texts lie at 0
     factor: float = 1.0  # what the caller multiplied in; 1 for plain retrieval
     matched: tuple[str, ...] = ()  # terms of the query in it, or in the turns before it
-    complete: bool = False  # whether these are all terms of the query
+    complete: bool = False  # whether all words of the query are among them, in any language
     relevance: float = 0.0  # in [0, 1]
     # by `tokens`, `before`, or a field of `Shares`; empty by words alone
     shares: Mapping[str, float] = {}
@@ -335,7 +335,6 @@ def _ranked(
                 bm25=float(loaded.bm25[n]),
                 bm25_scaled=float(words[n]),
                 matched=tuple(compress(matcher.question.terms, loaded.stands[:, n])),
-                complete=bool(matcher.question.terms) and bool(loaded.stands[:, n].all()),
                 shares={name: float(column[n]) for name, column in columns.items()},
                 asked=matcher.asked,
             ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from itertools import chain, islice
@@ -191,11 +191,18 @@ class _Query:
             )
             self.filters.append(index.store.conditions(within))
         self.asked = terms.of_query(text, index.languages)
+        self.wordings = terms.wordings(text, index.languages)
         if self.asked:
             legs = [index.store.best(self.asked, depth, *each) for each in self.filters]
         else:  # stop words alone: those that hold the query as it is
             legs = [index.store.holding(text, depth, self.where, self.values)]
         self.lexical = _joined(legs)  # the best chunks by words
+
+    def all_in(self, matched: Collection[str]) -> bool:
+        """Whether each of its words is among some terms, in one of the languages."""
+        return bool(self.wordings) and all(
+            any(said and set(said) <= set(matched) for said in wording) for wording in self.wordings
+        )
 
     def dense(self, vector: Floats) -> list[int]:
         """Return the best chunks by meaning."""
@@ -261,7 +268,7 @@ def _by_words(search_query: _Query, shares: late.Shares) -> list[_Scored]:
                 bm25_scaled=scaled,
                 relevance=whole,
                 matched=of,
-                complete=0 < len(asked) == len(of),
+                complete=search_query.all_in(of),
             ),
         )
         for row, (word, scaled, whole, of) in zip(rows, parts, strict=True)
@@ -301,7 +308,16 @@ def _by_token(
     near = index.store.cosines(vector, list(rows))
     relevance = rerank.scaled([total for total, _ in ranked.values()])
     return [
-        _Scored(rows[key], replace(parts, cosine=near.get(key), relevance=scaled, usual=usual))
+        _Scored(
+            rows[key],
+            replace(
+                parts,
+                cosine=near.get(key),
+                relevance=scaled,
+                usual=usual,
+                complete=search_query.all_in(parts.matched),
+            ),
+        )
         for (key, (_, parts)), scaled in zip(ranked.items(), relevance, strict=True)
     ]
 

@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from bumble import patterns
@@ -86,14 +87,18 @@ def of_query(text: str, chunks: Mapping[str, int]) -> Counter[str]:
         text: What is looked for.
         chunks: How many texts there are, by the code of their language.
     """
-    if not chunks:
-        return Counter(terms(text, asked=True))
-    own = next(iter(chunks)) if len(chunks) == 1 else languages.among(text, chunks)
-    bare = " ".join(_words(own).analyze(fold(text.encode("utf-8", "replace").decode())))
     asked = Counter[str]()
-    for code in (own, *sorted(chunks.keys() - {own})):
-        asked |= Counter(terms(bare, code, asked=True))  # a word is said no oftener in more of them
+    for said in zip(*wordings(text, chunks), strict=True):  # in one language after the other
+        asked |= Counter(chain.from_iterable(said))  # a word is said no oftener in more of them
     return asked
+
+
+def wordings(text: str, chunks: Mapping[str, int]) -> list[list[list[str]]]:
+    """Return the terms of each word of a query in each language of the texts, its own first."""
+    own = languages.among(text, chunks) if len(chunks) > 1 else next(iter(chunks), FIRST)
+    codes = (own, *sorted(chunks.keys() - {own}))
+    bare = _words(own).analyze(fold(text.encode("utf-8", "replace").decode()))
+    return [[terms(word, code, asked=True) for code in codes] for word in bare]
 
 
 def fold(text: str) -> str:

@@ -128,6 +128,18 @@ def test_words_of_every_script_are_found(notes: Notes, text: str, query: str) ->
     assert ids(notes.search(query)) == {"ep_1"}
 
 
+def test_all_words_are_there_whichever_languages_the_folder_has(
+    notes: Notes, embedder: HashingEmbedder
+) -> None:
+    notes.episode("1", "# Garten\n\nDie Quitten haben wir im März gepflanzt, mit dem Nachbarn.")
+    notes.episode("2", "We have given the bees to the neighbour, and the house is quiet now.")
+    notes.sync(embedder)
+    for how in (embedder, None):
+        complete = {hit.id: hit.parts.complete for hit in notes.search("Garten Quitten", how)}
+        assert complete["ep_1"]
+        assert not any(hit.parts.complete for hit in notes.search("Garten bees", how))
+
+
 def test_vectors_of_another_model_are_refused_with_advice(filled: Notes) -> None:
     with pytest.raises(IndexUnusableError, match="bumble index --rebuild"):
         filled.search("tide", HashingEmbedder(32))
