@@ -376,7 +376,7 @@ def _formed(
     asks = np.array([row[6] for row in rows], np.float32)
     own = np.array([row[7] or row[1] != "message" for row in rows], np.float32)
     named = np.array(_named(question, rows), np.float32)
-    period = np.array([is_within(question.period, row[14]) for row in rows], np.float32)
+    period = np.array([period_weight(question.period, row[14]) for row in rows], np.float32)
     return {
         "asks": shares.asks * asks,
         "own": shares.own * own,
@@ -385,9 +385,9 @@ def _formed(
     }
 
 
-def is_within(period: Period | None, at: str) -> bool:
-    """Whether a time, as it is stored, lies in a period."""
-    return period is not None and bool(at) and period.holds(datetime.fromisoformat(at))
+def period_weight(period: Period | None, at: str) -> float:
+    """Say how much a time, as it is stored, counts for a period; 0 without one."""
+    return period.weight(datetime.fromisoformat(at)) if period and at else 0.0
 
 
 def _named(question: RerankQuestion, rows: Sequence[Sequence[Any]]) -> list[bool]:

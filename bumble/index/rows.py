@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ CHUNK_COLUMNS = (
 )
 TEXT_COLUMNS = ("text", "embedded", "terms", "around")
 HASH = -2  # where a row of a chunk has its hash, counted from the end
+NEAR_PERIOD = 0.5  # what the days around a time count beside its own
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
 # Of a file: when it was written, when it was changed in any way, both in ns, and its size. So many
@@ -47,14 +48,18 @@ class Filter(Struct, frozen=True):
 
 
 class Period(Struct, frozen=True):
-    """The time that a question names."""
+    """The time that a question names, with the days around it in which people tell of it, too."""
 
     start: datetime
     end: datetime  # the first moment after it
+    before: timedelta = timedelta()  # so much of it lies before what is named, and behind it
+    after: timedelta = timedelta()
 
-    def holds(self, at: datetime | None) -> bool:
-        """Whether a time lies in it."""
-        return at is not None and self.start <= at < self.end
+    def weight(self, at: datetime | None) -> float:
+        """Say how much a time counts: 1 in what is named, less in the days around it, else 0."""
+        if at is None or not self.start <= at < self.end:
+            return 0.0
+        return 1.0 if self.start + self.before <= at < self.end - self.after else NEAR_PERIOD
 
 
 class IndexedText(Struct, frozen=True):

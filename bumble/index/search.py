@@ -250,7 +250,7 @@ def _by_words(search_query: _Query, shares: late.Shares) -> list[_Scored]:
         index.lengths.chunks,
     )
     words = np.round(scores, 6).tolist() if asked else [1.0] * len(rows)
-    within = [rerank.is_within(search_query.period, str(row[7])) for row in rows]
+    within = [rerank.period_weight(search_query.period, str(row[7])) for row in rows]
     relevance = [
         word + shares.period * max(words) * inside
         for word, inside in zip(words, within, strict=True)

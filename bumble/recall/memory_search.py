@@ -208,7 +208,8 @@ def find(
             return False
         if not touching:
             return True
-        is_of_it = touches(hit, config, asked) or is_within(hit, period)
+        within = period is not None and period.weight(hit.at) > 0
+        is_of_it = within or touches(hit, config, asked)
         return is_of_it and bool(_believed([hit], held, search.at))
 
     def look(*, with_faded: bool) -> list[Hit]:
@@ -303,12 +304,7 @@ def _clearness(hit: Hit, period: Period | None) -> float:
     """Say how clearly a hit answers: by its nearness, without vectors by its words."""
     nearness = hit.parts.nearness
     own = hit.parts.bm25 if nearness is None else nearness
-    return own + PERIOD_NEARNESS * is_within(hit, period)
-
-
-def is_within(hit: Hit, period: Period | None) -> bool:
-    """Whether a hit is from the time that a question names."""
-    return period is not None and period.holds(hit.at)
+    return own + PERIOD_NEARNESS * (period.weight(hit.at) if period else 0)
 
 
 def period_of(memory: Memory, search: Search, query: str) -> Period | None:

@@ -92,7 +92,7 @@ def read(text: str, now: datetime) -> Period | None:
         return None
     first, last = min(each.first for each in named), max(each.last for each in named)
     start, end = (datetime.combine(day, time(), now.tzinfo) for day in (first, last + _DAY))
-    return Period(start - BEFORE, end + AFTER)
+    return Period(start - BEFORE, end + AFTER, BEFORE, AFTER)
 
 
 def is_around(text: str) -> bool:

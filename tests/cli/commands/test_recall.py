@@ -305,6 +305,14 @@ def test_a_question_with_a_period_finds_what_is_from_then(ada: Run) -> None:
     assert "what is from then counts more" in shown
 
 
+def test_what_is_of_the_month_that_is_asked_for_comes_before_the_days_behind_it(ada: Run) -> None:
+    looking.episode(ada, "a", "The orchard was bare.", at="2025-05-05T10:00:00+02:00")
+    looking.episode(ada, "b", "The orchard was in bloom.", at="2025-04-12T10:00:00+02:00")
+    looking.episode(ada, "c", "The orchard was mown.", at="2025-08-01T10:00:00+02:00")
+    found = ada.ok("recall", "the orchard in April 2025", "-n", "3", "--json").data["hits"]
+    assert [hit["id"] for hit in found] == ["ep_b", "ep_a", "ep_c"]
+
+
 def test_explain_shows_what_each_imprint_adds(stormy: Run) -> None:
     stormy.write("soma.yaml", TENSE)
     shown = stormy.ok("recall", "sailed", "--explain", "--now", "2026-06-23T13:00:00+01:00").out
