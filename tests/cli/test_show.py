@@ -38,6 +38,17 @@ def test_a_day_is_one_screen_without_ids(run: Run) -> None:
     assert len(shown.splitlines()) <= 24
 
 
+def test_of_a_full_week_the_newest_are_shown_behind_how_many_came_before(run: Run) -> None:
+    for n in range(10):
+        run.write(
+            f"episodes/2026/05/ep_01KSA0000000000000000000E{n}.md",
+            f"---\nat: 2026-05-24T{10 + n}:00:00+01:00\n---\n\n# Knot {n}\n\nTied.\n",
+        )
+    lines = run.ok("show", "week", "--now", "2026-05-24T20:00").out.splitlines()
+    earlier, first, *_ = lines[lines.index("What happened") + 1 :]
+    assert "2 earlier" in earlier and "Knot 2" in first and "Knot 9" in lines[-1]
+
+
 def test_what_was_imported_and_a_greeting_are_no_talks(run: Run, tmp_path: Path) -> None:
     note = tmp_path / "vault" / "Boat.md"
     note.parent.mkdir()

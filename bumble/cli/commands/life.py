@@ -186,6 +186,8 @@ def _section(
 ) -> Iterator[str]:
     """Tell of the newest memories of a kind, the oldest of them first."""
     yield from ("", title) if entries else ()
+    if len(entries) > MOST:
+        yield f"  {len(entries) - MOST} earlier: `bumble report` has them all."
     for entry in reversed(entries[:MOST]):
         when = f"{entry.at.day:2} {entry.at:%b}" if dated else f"{entry.at:%H:%M}"
         company = entry.people if entry.kind == "session" and not entry.apart else ()
@@ -194,8 +196,6 @@ def _section(
         yield from _wrapped(f"with {', '.join(talked)}: " * bool(talked) + first, f"  {when}  ")
         for text in more:
             yield from _wrapped(text, " " * (len(when) + 4))
-    if len(entries) > MOST:
-        yield f"  and {len(entries) - MOST} more"
 
 
 def _texts(entry: LifeEntry) -> list[str]:
