@@ -16,7 +16,7 @@ from bumble.cli.process import Shell
 NOTHING_DUE = 4  # with --exit-code
 
 IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Its id, an end of it that no other has, or `last`.")
+    str, typer.Argument(metavar="ID", help="Its id, six letters or more of its end, or `last`.")
 ]
 TagOption = Annotated[
     list[str] | None,

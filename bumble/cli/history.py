@@ -323,8 +323,8 @@ def why(
         list[str],
         typer.Argument(
             metavar="WHAT",
-            help="An id, a beginning or an end of one, a title, a name, a time; or words of a "
-            "sentence.",
+            help="An id, a beginning or an end of one, a title, a name, a time; or words that "
+            "something says.",
         ),
     ],
     *,

@@ -274,7 +274,12 @@ def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
         shown = output.few(matching, 4)
         raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')
     if not matching:
-        raise missing(what, prefix, paths)
+        error = missing(what, prefix, paths)
+        if wanted and any(path.casefold().endswith(wanted.casefold()) for path in paths):
+            error.args = (
+                f"{error}\nOf an id give {base.SHORTEST_END} letters of its end or more.",
+            )
+        raise error
     return paths[matching[0]]
 
 

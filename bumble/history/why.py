@@ -25,8 +25,6 @@ from bumble.records import base, journal, kinds, relationships, session_files
 from bumble.records.kind import Kind
 from bumble.text import markdown, stop_words, words
 
-LEAST_WORDS = 2  # fewer are a name or a title
-
 
 def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
     """Return the records that hold a sentence.
@@ -36,7 +34,7 @@ def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
         query: Words of it.
         kind: Of the record; None for any.
     """
-    if len(stop_words.words(query)) < LEAST_WORDS:
+    if kinds.of_id(query) or not stop_words.words(query):
         return []
     searched = [
         each

@@ -6,6 +6,7 @@ from bumble.cli.listing import short_ids
 from bumble.entity import changes
 from bumble.files import disk
 from tests.support.command_line import GROUPS, commands
+from tests.support.living import talked
 from tests.support.running import Run
 
 READING = [
@@ -88,6 +89,14 @@ def test_a_link_out_of_the_folder_is_not_read(run: Run, link: str) -> None:
 def test_a_folder_that_is_no_entity_is_refused(run: Run) -> None:
     for group in GROUPS:
         assert run(group, "list", cwd=run.entity.root.parent).code == 10
+
+
+def test_an_end_of_an_id_that_is_too_short_says_how_long_it_has_to_be(run: Run) -> None:
+    talked(run.entity, "ses_01KSA0000000000000000000E1", ("sam", "Hello."))
+    assert run.ok("session", "show", "0000E1").out
+    ran = run("session", "show", "00E1")
+    assert ran.code == 1 and "Of an id give 6 letters of its end or more." in ran.err
+    assert "letters" not in run("session", "show", "nosuch").err
 
 
 def test_ends_of_ids_grow_until_they_differ() -> None:

@@ -26,7 +26,7 @@ app = command.group()
 IdArgument = Annotated[
     str,
     typer.Argument(
-        metavar="[ID]", help="Its id, an end of it that no other has, or `last`, the default."
+        metavar="[ID]", help="Its id, six letters or more of its end, or `last`, the default."
     ),
 ]
 CALL_CHARS = 160  # of a tool's call and result, in a conversation for people

@@ -107,6 +107,12 @@ def test_words_of_a_message_alone_lead_to_it(full: Run) -> None:
     assert full.ok("why", "is it rain", "--json").data["id"] == "msg_1"
 
 
+def test_one_word_of_a_message_leads_to_it(full: Run) -> None:
+    assert full.ok("why", "rain", "--kind", "message", "--json").data["id"] == "msg_1"
+    assert "rain" in full.ok("why", "rain").out
+    assert 'There is no record "snow".' in full("why", "snow").err
+
+
 def test_a_sentence_that_stands_nowhere_is_told(drawn: Run) -> None:
     assert drawn("why", "nothing", "that", "stands", "here").code == 1
 
