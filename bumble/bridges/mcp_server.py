@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp_types import ToolAnnotations
+from pydantic import ValidationError
 
 from bumble import __version__
 from bumble.bridges.mcp_desk import Desk
@@ -34,6 +35,22 @@ PAGES = {
 T = TypeVar("T")
 
 
+class _Server(MCPServer[Any]):
+    """A server that says what is wrong with arguments in a line each."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            wrong = (
+                f"`{'.'.join(map(str, one['loc']))}`: {one['msg']}"
+                for one in error.__cause__.errors()
+            )
+            raise ToolError("\n".join(wrong)) from error.__cause__
+
+
 def make(desk: Desk, *, writes: bool) -> MCPServer[Any]:
     """Make the server of an entity.
 
@@ -42,7 +59,7 @@ def make(desk: Desk, *, writes: bool) -> MCPServer[Any]:
         writes: Whether it has the tools that leave something with the entity.
     """
     name = desk.runtime.identity.name
-    server = MCPServer[Any](
+    server = _Server(
         f"bumble-{name}",
         title=name,
         version=__version__,

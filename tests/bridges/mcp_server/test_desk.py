@@ -80,10 +80,13 @@ def test_what_was_said_elsewhere_is_not_the_entitys(full: Run, tmp_path: Path) -
         assert told["imported"] == {"from": "chatgpt", "id": "c1", "title": "Talk c1"}
 
 
-def test_no_client_asks_for_fewer_than_none(full: Run) -> None:
+def test_what_is_wrong_with_arguments_is_told_in_a_line_each(full: Run) -> None:
     server = mcp_server.make(desk(full), writes=False)
-    with pytest.raises(ToolError, match="greater than or equal to 0"):
-        anyio.run(server.call_tool, "recall", {"query": "rain", "limit": -5})
+    with pytest.raises(ToolError) as raised:
+        anyio.run(server.call_tool, "recall", {"limit": -5})
+    missing, wrong = str(raised.value).splitlines()
+    assert missing.startswith("`query`: ") and "required" in missing
+    assert wrong.startswith("`limit`: ") and "greater than or equal to 0" in wrong
     assert len(desk(full).recall("rain", 1)["hits"]) == 1
 
 
