@@ -17,7 +17,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import structured
 from bumble.llm.protocol import Model, PromptMessage, Request, Role
@@ -76,7 +75,6 @@ def is_filled(text: str, schema: Mapping[str, Any], right: Mapping[str, str]) ->
 
 
 FOLDER = Path(__file__).parent / "cases"
-NAME = patterns.compile(r"^name: (.+)$", re.MULTILINE)
 PURPOSE = "probe"
 SEED = 1
 REPLY_TOKENS, FACT_TOKENS, FORM_TOKENS = 40, 24, 64
@@ -95,15 +93,6 @@ class Case(Struct, frozen=True):
 def languages() -> list[str]:
     """Return the languages there are cases in."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
-
-
-def name(language: str) -> str:
-    """Return what a language is called in English; its code, where there are no cases in it."""
-    if language not in languages():
-        return language
-    # of a file of 200 lines one is wanted, by commands that have no time to read it all
-    found = NAME.search((FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
-    return found[1] if found else language
 
 
 def load(language: str) -> list[Case]:

@@ -54,6 +54,14 @@ _DIALECTS = {
     "wa": "fr",
     "mwl": "pt",
 }
+_NAMES = """
+de German en English es Spanish fr French it Italian pt Portuguese ar Arabic bg Bulgarian ca Catalan
+cs Czech da Danish el Greek fa Persian fi Finnish he Hebrew hi Hindi hr Croatian hu Hungarian
+id Indonesian ja Japanese ko Korean ms Malay nl Dutch no Norwegian pl Polish ro Romanian ru Russian
+sk Slovak sl Slovenian sr Serbian sv Swedish th Thai tr Turkish uk Ukrainian vi Vietnamese
+zh Chinese ur Urdu
+"""
+_NAME_OF = dict(zip(_NAMES.split()[::2], _NAMES.split()[1::2], strict=True))
 _LABEL = "__label__"  # what fastText writes before a code
 MOST_LIKELY = 20  # languages that the model is asked for
 _RULED_OUT = 1e-30  # probability of a language that isn't written in such letters
@@ -67,6 +75,11 @@ _NO_WORDS = patterns.compile(
     r"https?://\S+|www\.\S+|(?<!\S)\S[^\s@]*@\S+|`[^`]*`"
     rf"|(?:[^\w{stop_words.MARKS}]|[\d_])+"
 )
+
+
+def name(code: str) -> str:
+    """Return what a language is called in English; a rare one by its code."""
+    return _NAME_OF.get(code, f"the language {code}")
 
 
 def language(text: str) -> str:

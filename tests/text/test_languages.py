@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from bumble.models import probe
 from bumble.text import languages
 
 GERMAN = ["gestern war ich mit meiner schwester am see", "das wasser war noch viel zu kalt"]
@@ -83,3 +84,10 @@ def test_words_that_another_language_says_often_make_no_other_of_a_long_text() -
 )
 def test_no_text_in_other_letters_is_in_a_language_of_latin_ones(told: str) -> None:
     assert languages.language(told) in ("", "ur", "mr")
+
+
+def test_a_language_has_a_name_whether_or_not_a_model_is_probed_in_it() -> None:
+    named = {code: languages.name(code) for code in [*probe.languages(), "pl", "uk"]}
+    assert (named["de"], named["pl"]) == ("German", "Polish")
+    assert not any(code in name.split() for code, name in named.items())
+    assert languages.name("oc") == "the language oc"

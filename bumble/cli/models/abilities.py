@@ -35,7 +35,7 @@ from bumble.models.weights import choice
 from bumble.records.sessions import Session
 from bumble.runtime import job, locks, spoken
 from bumble.runtime.runtime import Runtime
-from bumble.text import printable, schema
+from bumble.text import languages, printable, schema
 
 NOTICES = "ability_notices.json"  # models and languages of which it was said that they can't
 
@@ -53,8 +53,7 @@ class ModelStanding(Struct, frozen=True):
     def line(self) -> str:
         """Say it for people."""
         code = self.language
-        name = "any other language" if code == ANY else probe.name(code)
-        name = f"the language {code}" if name == code else name  # one without cases
+        name = "any other language" if code == ANY else languages.name(code)
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
@@ -216,7 +215,7 @@ def say_once(
     notice = [identity_of(chosen), code]
     if notice in seen:
         return
-    name, shell = probe.name(code), opened.shell
+    name, shell = languages.name(code), opened.shell
     result = result_of(shell, chosen).languages.get(code)
     first = f"{chosen.model} is a small model, so it isn't trusted to write {name} unchecked"
     if result is not None and result.is_whole:
@@ -356,7 +355,7 @@ def _obstacle(opened: Opened, chosen: choice.Choice) -> str:
 
 
 def _run(opened: Opened, runtime: Runtime, code: str) -> job.JobResult:
-    name, chosen = probe.name(code), chat_model.choose_model(opened)
+    name, chosen = languages.name(code), chat_model.choose_model(opened)
 
     def note(_: tiers.LanguageResult) -> None:
         if locks.is_turn_running(opened.entity):

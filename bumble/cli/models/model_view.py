@@ -21,7 +21,7 @@ from bumble.llm import detect, protocol
 from bumble.models import probe, tiers
 from bumble.models.weights.catalog import CatalogEntry
 from bumble.models.weights.choice import OLLAMA, Choice
-from bumble.text import printable
+from bumble.text import languages, printable
 
 Rows = list[tuple[str, str]]
 
@@ -137,7 +137,7 @@ def meant(opened: opening.Configured, name: str | None, *, yes: bool | None = No
 def _measure(
     opened: opening.Configured, chosen: Choice, model: protocol.Model, code: str, *, again: bool
 ) -> None:
-    name, total = probe.name(code), len(probe.load(code))
+    name, total = languages.name(code), len(probe.load(code))
     environ, started = opened.shell.environ, time.monotonic()
 
     try:
@@ -163,7 +163,7 @@ def probed_rows(result: tiers.ModelResult) -> list[tuple[str, str]]:
     """Say for a list what a model got right, by language."""
     return [
         (
-            probe.name(code),
+            languages.name(code),
             f"{f'probed {one.at}' if one.is_whole else 'not probed'}: {abilities.summary(one)}",
         )
         for code, one in sorted(result.languages.items())
