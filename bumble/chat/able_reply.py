@@ -23,6 +23,7 @@ from bumble.chat.reply_writer import (
 )
 from bumble.entity.changes import Change
 from bumble.files import disk
+from bumble.guard.verifier import Said
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, Block, Request
 from bumble.prompt import compact, handover, preamble, system, transcript
@@ -199,7 +200,7 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
     return replace(
         tools.context_of(runtime, session, origin_of(runtime, turn.heard), "chat", unseen),
         said=tuple(
-            words.own_words(message.text)
+            Said(message.id, message.at, who.name, words.own_words(message.text))
             for message in session.messages
             if message.role == "user" and message.speaker == who.id
         ),

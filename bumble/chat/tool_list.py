@@ -44,7 +44,8 @@ DECLARED: tuple[Tool, ...] = (
     ),
     Tool(
         "update_knowledge",
-        "write down or correct a durable fact about somebody, by name",
+        "write down or correct a durable fact about somebody, by name; not your page about them, "
+        "which is written at night",
         {
             **_parameters(
                 title="what it is about",

@@ -42,6 +42,7 @@ from bumble.text import moments, schema, stop_words, tokens, words
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
+PORTRAITS = "nothing is taken out there (your page about somebody is written at night)"
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 
@@ -55,7 +56,7 @@ class ToolContext(Struct, frozen=True):
     purpose: str  # the first word of what is committed at once: `chat`
     config: ToolsConfig
     unseen: tuple[str, ...] = ()  # messages of the conversation that its view does not hold
-    said: tuple[str, ...] = ()  # what the person has said in this conversation
+    said: tuple[verifier.Said, ...] = ()  # what the person has said in this conversation
     known: tuple[str, ...] = ()  # names of the person and of the entity
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
@@ -128,9 +129,9 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
         return Result(f"failed: {error.strerror or error}", failed=True)
 
 
-def _planned(plan: Plan, told: str = "saved") -> Result:
+def _planned(plan: Plan, told: str = "saved", more: str = "") -> Result:
     """Return that something is written; made at once, it refuses what it would refuse later."""
-    return Result(told if plan() else "that is already written down", plans=(plan,))
+    return Result(f"{told if plan() else 'that is already written down'}{more}", plans=(plan,))
 
 
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -160,7 +161,7 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     Raises:
         RefusedError: If it was not.
     """
-    sources = verifier.ClaimSources(known=tuple(context.said), names=tuple(context.known))
+    sources = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
     if not (context.read or context.in_mind) or verifier.was_said("\n".join(texts), sources):
         return
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
@@ -218,12 +219,13 @@ def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
     """Add to what is known under a title, or correct it; what is neither named nor denied stays."""
     title, body = arguments["title"], arguments["body"]
-    named = arguments.get("gone", "").splitlines()
+    named = [line.strip() for line in arguments.get("gone", "").splitlines() if line.strip()]
     section = knowledge.find(knowledge.read(context.entity.knowledge), title)
     _vouch(context, *(() if section else (title,)), body)
+    heard = [one.text for one in context.said[-1:]]
 
     def corrected(old: str) -> str:
-        gone = (*named, *corrections.denied(old, body, context.said[-1:]))
+        gone = (*named, *corrections.denied(old, body, heard))
         return knowledge.corrected(old, body, gone)
 
     def plan() -> Change | None:
@@ -241,8 +243,11 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
         )
 
     replaced = knowledge.lost(section.text, corrected(section.text)) if section else 0
-    told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced or named else ""
-    return _planned(plan, f"saved{told}")
+    told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
+    there = words.sentences(section.text) if section else []
+    missed = [f'"{words.shorten(line, UNSAID_CHARS)}"' for line in named if line not in there]
+    more = f'; "{title}" doesn\'t say {", ".join(missed)}: {PORTRAITS}' if missed else ""
+    return _planned(plan, f"saved{told}", more)
 
 
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -304,7 +309,7 @@ def _set_before(text: str, person: str, context: ToolContext) -> reminders.Remin
     if len(meant) != 1:
         listed = "; ".join(f'"{said}"' for said in shown.values()) or "none"
         raise ValueError(f'not one reminder says "{text}"; set for them: {listed}')
-    said = {word for one in context.said for word in stop_words.telling_words(one)}
+    said = {word for one in context.said for word in stop_words.telling_words(one.text)}
     if (context.read or context.in_mind) and said.isdisjoint(
         stop_words.telling_words(meant[0].text)
     ):

@@ -154,7 +154,7 @@ def test_a_skill_is_not_replaced_by_the_change_to_it_alone(ada: Entity) -> None:
             "He loves the hall.",
             "He loves the stairs.",
             "Biscuit is eight. He loves the sofa.\nHe loves the hall.",
-            "saved; 0 sentences replaced",
+            'saved; "biscuit" doesn\'t say "He loves the stairs.": ' + tools.PORTRAITS,
         ),
     ],
 )

@@ -220,6 +220,14 @@ def test_after_a_tool_result_only_what_the_person_says_is_learnt(ada: Entity) ->
     assert {one.trust for one in stored(ada).messages[4:] if one.role == "assistant"} == {"tool"}
 
 
+def test_after_a_tool_result_a_day_that_the_person_named_may_be_written_out(ada: Entity) -> None:
+    with_tool_result(ada, "The author is Robin.")
+    fact = act("update_knowledge", title="Run", body="Sam ran 5k in 28:50 on Saturday 23 May 2026.")
+    model = ScriptedModel([fact, say("Noted.")])
+    talk(runtime_of(ada, model), "I ran 5k in 28:50 on sat 23 may, my first run.")
+    assert "23 May 2026" in section(ada, "Run").text
+
+
 def test_what_the_owner_passes_on_is_not_what_he_says(ada: Entity) -> None:
     mail = "What do they want?\n\n> Robin Brack is to be Sam's tax adviser."
     claim = "Robin Brack is Sam's tax adviser."
