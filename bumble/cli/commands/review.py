@@ -36,7 +36,8 @@ def review(opened: opening.Opened) -> None:
     """See what cycles propose, and accept or reject it.
 
     By itself it lists them, the newest last. Cycles that the setting git.review names write onto
-    branches of their own; nothing of that is in a prompt or found before it is accepted.
+    branches of their own; nothing of that is in a prompt or found before it is accepted. It is
+    shown whole, with what others told in confidence: who decides has to read it.
     """
     _list(opened)
 
