@@ -80,6 +80,8 @@ def _fitting(reading: MessageReading, *, keeps: bool, corrects: bool) -> str:
         NOTED: is_kept or reading.has("remember"),
         "secret": reading.has("confide"),
         "corrected": corrects,
+        "laugh": not reading.heavy,  # half of them at what was no joke
+        "lovely": reading.heavy < 2,
     }
     fit = {name: sure for name, sure in reading.replies.items() if is_so.get(name, True)}
     surest = max(fit, key=lambda name: fit[name], default="")

@@ -977,6 +977,18 @@ def test_what_is_surely_heavy_needs_less_to_be_felt_with(
     assert talk.say("the roof is gone") in replies(reply)
 
 
+@pytest.mark.parametrize(
+    ("reply", "heavy", "is_given"),
+    [("laugh", 0, True), ("laugh", 1, False), ("lovely", 1, True), ("lovely", 2, False)],
+)
+def test_nobody_is_glad_of_what_is_heavy(
+    ada: Entity, reply: str, heavy: int, is_given: bool
+) -> None:
+    said = reading("tell", keep=True, heavy=heavy, replies={reply: 2.0, "noted": -2.0})
+    talk, _ = told(ada, {"failed it again lol": said})
+    assert (talk.say("failed it again lol") in replies(reply)) == is_given
+
+
 @pytest.mark.parametrize(("keep", "reply"), [(True, "noted"), (False, "seen")])
 def test_that_it_is_kept_is_said_of_what_is_kept(ada: Entity, keep: bool, reply: str) -> None:
     known = {"swimming is on Tuesdays": reading("tell", keep=keep, replies={"noted": -0.1})}
