@@ -273,7 +273,7 @@ def _with(old: str, fact: LearntFact) -> str:
     there = [one for one in words.sentences(old) if one not in gone]
     told = words.sentences(fact.text)
     new = [one for one in told if not any(corrections.says_all(each, one) for each in there)]
-    return knowledge.corrected(old, " ".join(new), gone) if new else old
+    return knowledge.corrected(old, words.paragraph(new), gone) if new else old
 
 
 def _plan_heard(

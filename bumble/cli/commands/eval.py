@@ -45,7 +45,7 @@ from bumble.records import (
     sessions,
 )
 from bumble.records.kind import RecordView
-from bumble.text import printable, words
+from bumble.text import printable, stop_words, words
 from bumble.text.stop_words import telling_words
 
 
@@ -502,7 +502,7 @@ def _checks(
     """Yield the check of a sentence, and one for a person who may not hear it."""
     if not (wanted := _most_telling(source, frequency)):
         return
-    view, pattern = source.view, rf"(?<!\w){re.escape(wanted)}(?!\w)"
+    view, pattern = source.view, stop_words.name_pattern(wanted)
     left = re.sub(pattern, GAP, source.sentence, flags=re.IGNORECASE)
     ask = view.id if source.is_section else words.shorten(left, MAX_ASK_CHARS, at_word=True)
     if len(telling_words(ask)) < LEAST_WORDS and not source.is_section:

@@ -35,7 +35,7 @@ from bumble.history import log
 from bumble.jobs import tick
 from bumble.records import beliefs, dreams, episodes, journal, relationships, session_files
 from bumble.records.provenance import Reader, withheld
-from bumble.text import words
+from bumble.text import stop_words, words
 
 TODAY, WEEK = "today", "week"
 WIDTH = 78
@@ -129,8 +129,8 @@ def _told(
 def _person(
     life: Life, person: relationships.Relationship, who: Portrait | None, hidden: str
 ) -> tuple[dict[str, Any], Iterable[str]]:
-    called = "|".join(map(re.escape, person.names or (person.id,)))
-    names = re.compile(rf"(?<!\w)(?:{called})(?!\w)")
+    called = map(stop_words.name_pattern, person.names or (person.id,))
+    names = re.compile("|".join(called))
     found = {
         kind: [
             entry if person.id in entry.people else _about(entry, names)
@@ -158,7 +158,7 @@ def _about(entry: LifeEntry, names: re.Pattern[str]) -> LifeEntry:
     is_titled = entry.text.startswith("#")
     head, _, rest = entry.text.partition("\n") if is_titled else ("", "", entry.text)
     naming = [sentence for sentence in words.sentences(rest) if names.search(sentence)]
-    return replace(entry, text=f"{head}\n{' '.join(naming)}".strip()) if naming else entry
+    return replace(entry, text=f"{head}\n{words.paragraph(naming)}".strip()) if naming else entry
 
 
 def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]:
