@@ -20,7 +20,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import corrections, verifier
+from bumble.guard import verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -217,16 +217,11 @@ def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    """Add to what is known under a title, or correct it; what is neither named nor denied stays."""
+    """Add to what is known under a title, or correct it; what isn't named stays."""
     title, body = arguments["title"], arguments["body"]
     named = [line.strip() for line in arguments.get("gone", "").splitlines() if line.strip()]
     section = knowledge.find(knowledge.read(context.entity.knowledge), title)
     _vouch(context, *(() if section else (title,)), body)
-    heard = [one.text for one in context.said[-1:]]
-
-    def corrected(old: str) -> str:
-        gone = (*named, *corrections.denied(old, body, heard))
-        return knowledge.corrected(old, body, gone)
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)
@@ -236,15 +231,16 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
         return knowledge.plan_set(
             book,
             title,
-            corrected(there.text) if there else body,
+            knowledge.corrected(there.text, body, named) if there else body,
             f"know about {title}",
             by_entity=True,
             provenance=knowledge.joined(context.provenance, there),
         )
 
-    replaced = knowledge.lost(section.text, corrected(section.text)) if section else 0
+    old = section.text if section else ""
+    replaced = knowledge.lost(old, knowledge.corrected(old, body, named))
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
-    there = words.sentences(section.text) if section else []
+    there = words.sentences(old)
     missed = [f'"{words.shorten(line, UNSAID_CHARS)}"' for line in named if line not in there]
     more = f'; "{title}" doesn\'t say {", ".join(missed)}: {PORTRAITS}' if missed else ""
     return _planned(plan, f"saved{told}", more)

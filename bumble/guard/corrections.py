@@ -8,7 +8,7 @@ have enough words in common, the rarer the surer; so does one that denies the va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -21,7 +21,7 @@ from bumble import patterns
 from bumble.guard import claims, clauses, values
 from bumble.guard.clauses import Clause, Source, Subject, Ties
 from bumble.guard.names import are_one, inflects
-from bumble.guard.values import Number, ReadText, Times
+from bumble.guard.values import Number, Times
 from bumble.text import stop_words, words
 
 ENOUGH = 1.1  # of what ties a newer value to an older one's place
@@ -89,53 +89,13 @@ def replaces(earlier: str, text: str, at: datetime, who: str) -> float:
     """
     language = words.language(earlier, text)
     read = values.read(earlier, language)
-    if _not_so(text, language) & {number.value for number in read.numbers}:  # "460, not 640"
+    denied = (" ".join(clause.denied) for clause in clauses.of(text, language))
+    not_so = {number.value for each in denied for number in values.read(each, language).numbers}
+    if not_so & {number.value for number in read.numbers}:  # "460, not 640"
         return DENIES
     subject = Subject(earlier, read, read.content, language)
     told = Source(text, who, values.read(text, language), at)
     return max(scored(subject, (Source(earlier, who, read, at), told)), default=(0.0, 0))[0]
-
-
-def denied(known: str, text: str, said: Iterable[str]) -> list[str]:
-    """Return the sentences of what is known that a text, or what it rests on, denies in words.
-
-    The text gives another amount, and theirs is denied: "460, not 640". What is only like it, and
-    of another day, may be as true.
-    """
-    language = words.language(known, text)
-    own, numbers = _not_so(text, language), values.read(text, language).numbers
-    told = [one for one in numbers if one.claimed and one.value not in own]
-    heard = own.union(*(_not_so(one, language) for one in said))
-    not_so = heard - {one.value for one in told}
-    read = {one: values.read(one, language) for one in words.sentences(known)}
-    return [
-        sentence
-        for sentence, there in read.items()
-        if any(
-            may_be(number, one, loosely=False) and not _counts_else(number, one, there.content)
-            for number in _amounts(there)
-            for one in told
-            if number.value in not_so
-        )
-    ]
-
-
-def _not_so(text: str, language: str) -> set[Decimal]:
-    """Return the numbers that a text denies."""
-    denied = (" ".join(clause.denied) for clause in clauses.of(text, language))
-    return {number.value for each in denied for number in values.read(each, language).numbers}
-
-
-def _amounts(read: ReadText) -> list[Number]:
-    """Return the numbers of a text that are part of no date."""
-    times = read.times
-    is_of_date = times.dated or times.full_months
-    years = values.YEARS if is_of_date else ()
-    return [
-        one
-        for one in read.numbers
-        if one.value > 1 and one.value not in times.days_of_month and one.value not in years
-    ]
 
 
 def says_all(known: str, text: str) -> bool:
@@ -277,7 +237,11 @@ def _strength(
 def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     times, language = subject.read.times, subject.language
     told = [one for one in subject.read.numbers if one.value > 1]
-    for number in _amounts(subject.read):
+    told = [one for one in subject.read.numbers if one.value > 1]
+    is_of_date = times.dated or times.full_months
+    for number in told:
+        if number.value in times.days_of_month or (is_of_date and number.value in values.YEARS):
+            continue
         look = partial(_look_for_number, number, told, subject.read.content)
         yield Value("number", "", look)
     told_on = {(one.at.month, one.at.day) for one in sources if one.is_cited and one.at}

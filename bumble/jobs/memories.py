@@ -267,13 +267,11 @@ def _plan_ended(
 
 
 def _with(old: str, fact: LearntFact) -> str:
-    """Return a section's text with a fact, without what gives way: it is named, or denied."""
-    said = (one.text for one in fact.cited)
-    gone = (*fact.replaces, *corrections.denied(old, fact.text, said))
-    there = [one for one in words.sentences(old) if one not in gone]
+    """Return a section's text with a fact, without what it names as replaced."""
+    there = [one for one in words.sentences(old) if one not in fact.replaces]
     told = words.sentences(fact.text)
     new = [one for one in told if not any(corrections.says_all(each, one) for each in there)]
-    return knowledge.corrected(old, words.paragraph(new), gone) if new else old
+    return knowledge.corrected(old, words.paragraph(new), fact.replaces) if new else old
 
 
 def _plan_heard(
@@ -311,7 +309,7 @@ def _plan_heard(
         met = min((one.at for one in cited), default=at)
         person = file or old or relationships.new(name, met, provenance=origin)
         named = {text for one in own for text in one.gone}
-        gone = _gone(shown, person, notes, named, cited)
+        gone = _gone(shown, person, named, cited)
         if old is None:
             planned.append(people.plan_noted(person, notes, gone, known=file is not None))
         else:
@@ -345,21 +343,15 @@ def _renamings(
 def _gone(
     shown: Scene,
     person: relationships.Relationship,
-    notes: Sequence[relationships.PendingNote],
     named: Set[str],
     cited: Sequence[Message],
 ) -> set[str]:
-    """Return what the same people told of somebody that gives way: the owner's word stays.
-
-    It is named, or denied in words.
-    """
-    spoken_trust, new = _trust(cited), " ".join(note.text for note in notes)
-    said = [one.text for one in cited]
+    """Return what is named of what the same people told of somebody: the owner's word stays."""
+    spoken_trust = _trust(cited)
     return {
         one.text
         for one in relationships.heard(person, shown.session.people)
-        if (one.provenance.trust != "owner" or spoken_trust == "owner")
-        and (one.text in named or corrections.denied(one.text, new, said))
+        if (one.provenance.trust != "owner" or spoken_trust == "owner") and one.text in named
     }
 
 
