@@ -46,6 +46,7 @@ SPOKEN = re.compile(r"^\[(m\d+)\] [\d:]+ ([^:]+): (.*)$", re.MULTILINE)
 KNOWN = re.compile(r"^(k\d+): (.*)$", re.MULTILINE)
 _FIELDS = ("id", "at", "who", "text")
 WORDS = 6  # of a message that a statement rests on
+LEAST_SPOKEN = 8  # messages of a talk that tells who answers in it
 ENTITY = "Ada"  # whose own words bear out nothing, where neither a statement nor its talk tells
 
 
@@ -81,7 +82,8 @@ def answering(speakers: Sequence[str]) -> str:
         and (name, name) not in pairwise(speakers)
         and 4 * each[name] > len(speakers)
     ]
-    return answers[0] if len(answers) == 1 and ENTITY not in each else ENTITY
+    is_sure = len(answers) == 1 and len(speakers) >= LEAST_SPOKEN
+    return answers[0] if is_sure and ENTITY not in each else ENTITY
 
 
 def of_talks(path: Path) -> list[dict[str, Any]]:

@@ -272,7 +272,6 @@ def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:
     lands = tuple(_LANDS.get(plain, "").split())
     return any(
         (lands and other.startswith(lands))
-        or plain.startswith(tuple(_LANDS.get(other, "-").split()))
         or (
             other not in common
             and (shared := words.shared_start(plain, other)) >= _SHARED
@@ -319,7 +318,7 @@ def _is_own(word: str, language: str) -> bool:
         words.frequency(form, language) > _PLURAL_SHARE * share for form in _plurals(word)
     ):
         return True
-    if share < _OWN_SHARE * sorted(elsewhere)[-2]:  # "permission" is French, too
+    if share < _OWN_SHARE * max(elsewhere):
         return False
     return (
         language != "de"

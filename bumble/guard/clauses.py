@@ -107,7 +107,7 @@ _YES = patterns.compile(
     r"(?=\W*\Z|\s?[,.!、。！])",
     re.IGNORECASE,
 )
-_LATER_CAPITAL = patterns.compile(r"(?<=\S )[A-ZÀ-Þ]\w+")  # Kieran is no "-iera"
+_LATER_CAPITAL = patterns.compile(r"(?<=[\w,] )[A-ZÀ-Þ][a-zß-ÿ]+")  # Kieran is no "-iera"
 _CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
@@ -237,11 +237,15 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     empty = stop_words.WORDS | _MORE
     found: list[str] = []
     for start, token in enumerate(tokens):
-        if (language, token) == ("en", "no"):
-            continue  # "at no 42", "no 460, not 640"
+        following = tokens[start + 1 : start + 2]
+        is_answer = start == 0 and not _MORE.intersection(following)
+        if (language, token) == ("en", "no") and (
+            is_answer or any(map(values.is_value, following))
+        ):
+            continue  # "no the 10.4 was …", "at no 42"
         if denies(token, language) or _contrasts(tokens, start):
             behind = [one for one in tokens[start + 1 :] if one not in empty]
-            if token in _OF_THINGS:
+            if token in _OF_THINGS or (language, token) == ("en", "no"):
                 behind = list(filter(values.is_value, behind[:1]))
             found += [*behind[:1], *filter(values.is_value, behind[1:2])]
     return tuple(found)

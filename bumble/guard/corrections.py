@@ -195,10 +195,12 @@ def _with_denials(places: _Places, read: _Read, drawn_on: Set[int]) -> _Places:
     for n in {*range(first + 1, len(places))} - drawn_on:
         new = {stem: weight for clause in read[n] for stem, weight in clause.weights.items()}
         rivals = [(one.rival or 0) > 0 and not one.gives for one in places[n]]
+        now = [is_one and clause.is_now for is_one, clause in zip(rivals, read[n], strict=True)]
         for k, (one, clause) in enumerate(zip(places[n], read[n], strict=True)):
-            is_not_so = one.denied or (one.gives and clause.denies)
-            has_rival = any(rivals[max(0, k - 1) : k + 2])
-            if is_not_so and has_rival and clauses.tie(old, new) > OF_THE_SAME:
+            beside = slice(max(0, k - 1), k + 2)
+            is_denied = one.denied and any(rivals[beside])
+            is_over = one.gives and clause.denies and any(now[beside])
+            if (is_denied or is_over) and clauses.tie(old, new) > OF_THE_SAME:
                 found[n][k] = replace(one, gives=False, denied=DENIED_RARE)
     return found
 

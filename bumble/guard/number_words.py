@@ -223,7 +223,7 @@ _VAGUE = patterns.compile(
     rf"\A[几幾数數何]|(?<![{''.join(_HAN_DIGITS)}])(?:{_HAN_RANGES})(?![{''.join(_HAN_DIGITS)}])"
 )
 _KANA = patterns.compile(r"[\u3041-\u30ff]")
-_HAN_MONTH = patterns.compile(r"(?<!\d)(1[0-2]|[1-9])月(?![\d.])")
+_HAN_MONTH = patterns.compile(r"(?<!\d)(1[0-2]|[1-9])月(?![\d.龄齢])")
 _HAN_DAY = patterns.compile(r"(?:(\d{4})年)?(\d{1,2})月(\d{1,2})[日号號]")
 _COUNTED = patterns.compile(rf"(?<![\d:.,/])(\d+(?:[.,]\d+)?)([{_COUNTERS}])")
 

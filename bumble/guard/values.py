@@ -46,7 +46,7 @@ _LACKING = {
 in 1 day: غد, بكرة, بكره; in 2 day: بعد غد, بعد الغد, بعد بكرة, بعد بكره;
 in 1 week: الأسبوع المقبل; tuesday: ثلاثاء; wednesday: أربعاء; thursday: خميس;
 friday: جمعة; saturday: سبت; skip: لو, سمحت, سمحتي, من, فضلك, رجاء""",
-    "en": "wednesday: weds; thursday: thur, thurs",
+    "en": "thursday: thur, thurs",
     "ja": """monday: 月曜; tuesday: 火曜; wednesday: 水曜; thursday: 木曜; friday: 金曜;
 saturday: 土曜; sunday: 日曜""",
     "hi": """hour: घंटों, घण्टे, घण्टा; week: हफ़्ता, हफ़्ते, हफ़्तों; day: दिनों, रोज़;
@@ -75,7 +75,7 @@ _LETTERS = patterns.compile(rf"{_WORD}(?:['’\-]{_WORD})*")
 _STOPS = frozenset(".!?…\n")
 _BREAKS = _STOPS | frozenset(",;:()–—")
 _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
-_ELIDED = patterns.compile(r"\b(\w*(?:ant|ent))['’](?=\w)", re.IGNORECASE)
+_ELIDED = patterns.compile(r"\b(\w*(?:ant|ent))['’](?=ann[io]\b|euro\b|ore\b|altri\b)", re.I)
 _ENDINGS = patterns.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HALF_OF_DAY = patterns.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
 _FULL_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
@@ -97,7 +97,11 @@ _PART_OF_MONTH = patterns.compile(
     rf"-(?=(?:{'|'.join(_MONTHS)}|märz)\b)", re.IGNORECASE
 )  # mid-November
 _ARTICLES_OF_DAYS = ("fr", "es", "it", "pt")  # "o 8" is an hour in Polish
-_UNSPACED_DAY = patterns.compile(r"(?<![\d月])(\d{1,2})(?= ?[日号號](?! ?[间間后後中曜]))")
+_UNSPACED_DAY = patterns.compile(  # but "3日かかった", "3号楼"
+    r"(?<![\d月])(\d{1,2})"
+    r"(?= ?(?:日 ?(?:[はにのでがも、。,.]|\Z)|[号號] ?(?![楼樓线線电電码碼房店机機球])))"
+)
+_LEAST_UNSPACED = patterns.compile(r"[\u0e00-\u0e7f]{4}|[^\u0e00-\u0e7f]{2}")  # signs of a word
 _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
     r"\b((?:am|der|den|dem|de|dr|em|vom|zum|bis|ab|seit)\s+\d{1,2})\.(?!\d)"
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
@@ -172,9 +176,10 @@ class Number(Struct, frozen=True):
         small, large = sorted((self, other), key=lambda one: one.value)
         return small.value == large.value or (  # "ran 8.2k": kilometres
             small.value < _KILOMETRES
+            and (not small.kind or small.unit.startswith("kilom"))
             and large.value == 1000 * small.value
             and large.word.replace(",", ".") == str(small.value)
-            and "money" not in (small.kind, large.kind)
+            and large.kind != "money"
         )
 
 
@@ -302,8 +307,8 @@ def _unspaced_times() -> re.Pattern[str]:
         )
     ]
     found = {name.strip("()") for names in rows for name in names}
-    longest_first = sorted((name for name in found if len(name) > 1), key=len, reverse=True)
-    return re.compile("|".join(longest_first))
+    longest_first = sorted(filter(_LEAST_UNSPACED.match, found), key=len, reverse=True)
+    return re.compile(rf"(?<![가-힣])(?:{'|'.join(longest_first)})(?![香天气氣])")  # 明日香, 今天气
 
 
 @cache
@@ -580,8 +585,6 @@ def _day_joined(
 ) -> tuple[int, int] | None:
     """Return the day of a number just before another that has the month: "from 12 to 19 June"."""
     between = _unbroken(tokens[first.end : second.start], "")
-    if not stop_words.WORDS.issuperset(one for one in between if one.isalpha()):
-        return None  # "pitch 9 early on 14 May"
     same_form = tokens[first.start][0].isdigit() == tokens[second.start][0].isdigit()
     if (
         not same_form

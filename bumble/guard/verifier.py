@@ -45,12 +45,11 @@ _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
-# How a sentence begins whose verb alone says "I": "le aconsejé", "gli ho detto", "poradziłam".
+# How a sentence begins whose verb alone says "I": "le aconsejé", "gli ho detto".
 _FIRST_PERSON = {
-    "es": r"(?:no )?(?:(?:me|te|se|les?|l[ao]s?|os|nos) )*(?:\w{2,}[éí]|he|dije|hice|puse|di|tuve)",
-    "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne|l') ?)*(?:ho|avevo|dissi|\w{2,}(?:avo|ai))",
-    "pt": r"(?:não )?(?:(?:lhes?|me|te|o|a) )*\w{2,}ei(?:-\w+)?",
-    "pl": r"(?:nie )?\w{2,}ł[ae]m",
+    "es": r"(?:no )?(?:(?:(?:me|te|se|les?|os|nos) )+(?:\w{2,}[éí]|he)|dije|hice)",
+    "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne) |l['’])*(?:ho|avevo|dissi)",
+    "pt": r"(?:não )?(?:(?:lhes?|me|te) )+\w{2,}ei",
 }
 _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
@@ -529,7 +528,8 @@ def _is_about(number: Number, sentence: Subject, given: Iterable[Decimal]) -> bo
     if word not in tokens:
         return False
     place, is_round = tokens.index(word), not number.value % 10
-    most = max(number.value * _NEAR_SHARE, _NEAR_YEARS) if is_round else 1
+    most = number.value * _NEAR_SHARE
+    most = max(most, _NEAR_YEARS) if is_round else most
     return not _ABOUT.isdisjoint(tokens[max(0, place - 3) : place]) and any(
         abs(one - number.value) <= most and (is_round or one % 1)  # "good six metres": 6.2
         for one in given

@@ -14,7 +14,9 @@ WINDOW = [
     },
     {"id": "m2", "at": "2027-03-05T20:16:00+01:00", "who": "Ada", "text": "Seven would be nice."},
 ]
-RENAMED = [WINDOW[0], {**WINDOW[1], "who": "Juna"}]  # who answers is the entity
+RENAMED = [
+    {**one, "who": one["who"].replace("Ada", "Juna")} for one in WINDOW * 4
+]  # who answers is the entity
 
 
 def stated(name: str, sentence: str, cites: list[str], **more: Any) -> dict[str, Any]:

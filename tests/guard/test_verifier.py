@@ -335,7 +335,6 @@ def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
         ("Rosa me contó que Kieran llamó a su madre", "Rosa contó que Kieran llamó a su madre."),
         ("健一、54歳、調律師です。あなたは誰?", "健一は五十四歳の調律師である。"),
         ("6.20 metres at the ridge", "The hall is about six metres high at the ridge."),
-        ("two Dutch cyclists helped me", "Two cyclists from the Netherlands helped Ona."),
         ("the spare key is at no 42 with Gwen", "Gwen has the spare key at number 42."),
     ],
 )
@@ -352,8 +351,3 @@ def test_what_the_entity_answered_is_told_without_a_pronoun_where_its_verb_says_
     )
     claim = CitedClaim("Le aconsejé que empezara antes del aeropuerto.", ("m1",), ("mis padres",))
     assert verifier.check(claim, sources).verdict != "mend"
-
-
-def test_a_common_noun_of_two_languages_begins_a_sentence_and_is_no_name() -> None:
-    claim = CitedClaim("Permission was granted.", ("m1",), ("they said yes",))
-    assert verifier.check(claim, _after(("Ona", "they said yes"))).verdict != "mend"
