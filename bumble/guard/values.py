@@ -99,7 +99,7 @@ _PART_OF_MONTH = patterns.compile(
 _ARTICLES_OF_DAYS = ("fr", "es", "it", "pt")  # "o 8" is an hour in Polish
 _UNSPACED_DAY = patterns.compile(  # but "3日かかった", "3号楼"
     r"(?<![\d月])(\d{1,2})"
-    r"(?= ?(?:日 ?(?:[はにのでがも、。,.]|\Z)|[号號] ?(?![楼樓线線电電码碼房店机機球])))"
+    r"(?= ?(?:日 ?(?:[はにのでがも、。,.]|\Z)|[号號](?! ?[楼樓线線电電码碼房店机機球])))"
 )
 _LEAST_UNSPACED = patterns.compile(r"[\u0e00-\u0e7f]{4}|[^\u0e00-\u0e7f]{2}")  # signs of a word
 _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentence
