@@ -95,12 +95,19 @@ _SCRIPT_ENDS = patterns.compile(
 )
 HIRAGANA = patterns.compile(r"[\u3040-\u309fー]+\Z")  # what grammar and greetings are written in
 _LETTER_OF_WORDS = rf"(?![{UNSPACED}])[\w{MARKS}]"
-# Signs at an end of a name; what before and behind makes it a part of a longer word.
+_PARTICLES = (
+    "のとはがもやをにへでさくちよねだ"  # what stands beside a name in Japanese, by its first sign
+)
+_PARTICLE = "은는이가을를의에와과도야랑한께님씨로만부까하라네"  # likewise behind one in Korean
+_KANJI_WORD = f"(?![{_PARTICLES}])[\u3041-\u309f\u3400-\u9fff々]"
+# What a name looks like, and what before and behind makes it a part of a longer word.
 _BESIDE = (
-    (patterns.compile("[ァ-ヺー-ヿ]"), "[ァ-ヺー-ヿ]", "[ァ-ヺー-ヿ]"),  # エマ in シネマ
-    (UNSPACED_SIGN, "(?!)", "(?!)"),  # nothing does
-    (patterns.compile("[가-힣]"), _LETTER_OF_WORDS, "(?!)"),  # 엠마는
-    (patterns.compile(""), _LETTER_OF_WORDS, _LETTER_OF_WORDS),
+    (patterns.compile("[ァ-ヺー-ヿ]+"), "[ァ-ヺー-ヿ]", "[ァ-ヺー-ヿ]"),  # エマ in シネマ
+    (patterns.compile("[\u3400-\u9fff]"), "[\u3400-\u9fff々]", _KANJI_WORD),  # 健 in 健康
+    (patterns.compile("[\u3041-\u309f]+"), _KANJI_WORD, "(?!)"),  # まり in つまり
+    (patterns.compile(f".*[{UNSPACED}].*"), "(?!)", "(?!)"),  # nothing does
+    (patterns.compile("[가-힣 ]+"), _LETTER_OF_WORDS, f"(?![{_PARTICLE}])[가-힣]"),  # 엠마는
+    (patterns.compile("(?s:.*)"), _LETTER_OF_WORDS, _LETTER_OF_WORDS),
 )
 
 
@@ -112,19 +119,18 @@ def is_unspaced(text: str) -> bool:
 def name_pattern(name: str, ending: str = "") -> str:
     """Return a pattern for where a name stands in a text, and is no part of a longer word.
 
-    As far as its script shows that: those without spaces don't, but katakana. However it is spelt:
+    As far as its script shows that: a long name of kanji may stand anywhere. However it is spelt:
     "R.B." is `R.B` and `r-b`, too, as titles and file names have it.
 
     Args:
         name: As it is called.
         ending: A pattern for what may stand behind it in its word.
     """
-    (_, before, _), (_, _, behind) = (
-        next(row for row in _BESIDE if row[0].match(sign)) for sign in (name[:1], name[-1:])
-    )
+    _, before, behind = next(row for row in _BESIDE if row[0].fullmatch(name))
     parts = list(map(re.escape, filter(None, re.split(r"[\s.'’_-]+", name)))) or [re.escape(name)]
-    between = r"[\s.'’_-]{1,2}" if "." in name else r"[\s'’_-]"
-    spelt = between.join(parts) + (r"\.?+" if name.endswith(".") else "")
+    between = r"(?:\.\s?|[\s_-])" if "." in name else r"[\s'’_-]"
+    end = r"\." if len(parts) == len(parts[0]) == 1 else r"\.?+"  # "M.", but not "I'm"
+    spelt = between.join(parts) + (end if name.endswith(".") else "")
     return rf"(?<!{before}){spelt}(?={ending}(?!{behind}|[{MARKS}]))"
 
 
