@@ -160,9 +160,14 @@ class ForgettingDraft(Struct):
         return self.replace_names(text) != text
 
     def is_called(self, title: str) -> bool:
-        """Whether a title or a tag is one of their names, and no more."""
+        """Whether a title or a tag is one of their names as it is written, and no more."""
+        return any(re.fullmatch(stop_words.name_pattern(name), title) for name in self.names)
+
+    def _is_about(self, view: kind.RecordView) -> bool:
+        """Whether something of the entity's is called by their name, and says it."""
         return any(
-            re.fullmatch(stop_words.name_pattern(name) + _SUFFIX, title, re.IGNORECASE)
+            re.fullmatch(stop_words.name_pattern(name) + _SUFFIX, view.id, re.IGNORECASE)
+            and re.search(stop_words.name_pattern(name), view.text)  # Will, and no last will
             for name in self.names
         )
 
@@ -177,7 +182,7 @@ class ForgettingDraft(Struct):
     def is_own(self, view: kind.RecordView) -> bool:
         """Whether it rests on nothing but what goes, or is the entity's, and of them alone."""
         is_of_entity = not provenance.is_by_hand(view.origin)
-        is_about = is_of_entity and self.is_past(view.at) and self.is_called(view.id)
+        is_about = is_of_entity and self.is_past(view.at) and self._is_about(view)
         if is_about or view.id in self.gone:
             return True
         ids = set(view.sources)

@@ -98,8 +98,11 @@ def forget(draft: ForgettingDraft, path: Path) -> None:
         )
     beside = [path.parent / "blobs" / name for name in originals]
     brief = path.parent / session_files.HANDOVER_FILE
-    tells = draft.tells_of((disk.read_if_there(brief) or b"").decode(errors="replace"))
-    if tells or any(message.id in draft.gone for message in session.messages):
+    told = (disk.read_if_there(brief) or b"").decode(errors="replace")
+    ended = session.messages[-1].at if session.messages else None
+    if (draft.is_past(ended) and draft.tells_of(told)) or any(
+        message.id in draft.gone for message in session.messages
+    ):
         beside.append(brief)
     for file in filter(Path.is_file, beside):
         draft.remove(file, "files beside conversations")
