@@ -114,7 +114,7 @@ def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
     try:
         settle_git(shell, root, timeout_seconds=wait)
         _mend_files(opened.entity, policy, wait, adopts=adopts)
-        if report.has(*HALF_MERGED, "git-cut-off", "git-uncommitted"):
+        if report.has("git-cut-off", "git-uncommitted") or _is_half_merged(report):
             mended = clone.mend(root, policy, timeout_seconds=wait)
             if mended.lost:  # the notes of it go
                 output.warn(shell, mended.sentence)
@@ -187,7 +187,7 @@ def doctor(
     look = partial(examine, shell, Entity(root), partial(output.progress, "reading", shell.environ))
     before, went = look(), True
     report = before
-    mends = any(finding.mends for finding in before.findings) or before.has(*HALF_MERGED)
+    mends = any(finding.mends for finding in before.findings) or _is_half_merged(before)
     if adopt or (fix and mends):
         went = mend(before, lock_timeout, adopts=adopt)
         report = look()
@@ -199,6 +199,12 @@ def doctor(
     )
     if report.problems or not went:
         raise typer.Exit(RecordInvalidError.exit_code)
+
+
+def _is_half_merged(report: Checkup) -> bool:
+    """Whether git left something that merging by meaning settles."""
+    root, settings = report.opened.root, report.opened.settings
+    return report.has(*HALF_MERGED) or bool(clone.waiting(root, trusted=settings.trusted))
 
 
 def _lines(report: Checkup, mended: Sequence[Finding], aim: str, *, went: bool) -> Iterator[str]:

@@ -24,8 +24,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import changes, commits, companions, git_operations, uncommitted
-from bumble.entity.folder import Entity
-from bumble.errors import FolderUnwritableError, UnsafePathError
+from bumble.entity.folder import PRIVATE, Entity
+from bumble.errors import (
+    FolderUnwritableError,
+    HistoryUnreadableError,
+    RecordInvalidError,
+    UnsafePathError,
+)
 from bumble.files import disk, git, gitdir
 from bumble.history import merge
 from bumble.records import base, forgotten, kinds, session_files, sessions, state
@@ -34,6 +39,7 @@ from bumble.text import merge_marks, yaml_edit
 
 MADE_TWICE = "two clones made this record"
 _STAGES = _BASE, _OURS, _INCOMING = 1, 2, 3  # of git's index
+MERGED = f"{PRIVATE}/merged"  # the other side of the merge that was looked through last
 _FILES = ("100644", "100755")  # modes of what is no link
 _INCOMING_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "refs/stash")
 
@@ -104,12 +110,15 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         if path not in settled.left and (change := _without_marks(root, path))
     ]
     planned += _made_one(root)
+    sides = () if settled.left else _merged(root)
     if planned:
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
-    if waiting := _waiting_again(root):
-        change_set = changes.ChangeSet("git-merge: what one side heard waits", (waiting,))
+    if sides and (heard := _waiting_again(root, sides)):
+        change_set = changes.ChangeSet("git-merge: what one side heard waits", (heard,))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+    if sides:
+        disk.write_cache(root / MERGED, sides[1].encode())
     paths = (*settled.paths, *(change.path for change in planned))
     again = list[str]()
     for note, is_back in back:
@@ -123,30 +132,41 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     return Mended(paths, settled.kept, settled.left, place.repository.under_way, tuple(again), lost)
 
 
-def _waiting_again(root: Path) -> changes.Change | None:
-    """Plan to let wait what one side of the last merge heard and neither has dealt with."""
-    parents = ("HEAD^1", "HEAD^2")
-    if git.run(root, "rev-parse", "--verify", "--quiet", parents[1]) is None:
-        return None
-    cursors, firsts = list[Mapping[str, str]](), dict[str, str]()
-    for text in git.blobs(root, [f"{side}:./{state.PATH}" for side in parents]):
-        cursors.append(state.waiting(state.parse(companions.decoded(text))))
-    file = state.read(root / state.PATH)
-    for name in sorted({*cursors[0], *cursors[1]}):
-        path = f"{Entity(root).sessions.name}/{name}/{sessions.FILE}"
-        if not (root / path).exists():
-            continue
-        sides = [
-            (sessions.parse(companions.decoded(text), name) if text else None, each.get(name))
-            for text, each in zip(
-                git.blobs(root, [f"{side}:./{path}" for side in parents]), cursors, strict=True
-            )
-        ]
-        session, there = session_files.load(root / path), state.first_waiting(file, name)
-        first = state.merged_waiting(session, sides)
-        if first and (there is None or state.is_behind(session, there, first)):
-            firsts[name] = first
-    return state.plan_write(file, {state.SECTION: firsts}, "wait again") if firsts else None
+def _merged(root: Path) -> tuple[str, ...]:
+    """Return the sides that the commit of HEAD merged; empty: none, or they were looked through."""
+    sides = tuple((git.run(root, "rev-parse", "--quiet", "HEAD^1", "HEAD^2") or "").split())
+    seen = (disk.read_cache(root / MERGED) or b"").decode()
+    return sides if len(sides) > 1 and sides[1] != seen else ()
+
+
+def _waiting_again(root: Path, sides: Sequence[str]) -> changes.Change | None:
+    """Plan to let wait what one side of a merge heard and neither has dealt with.
+
+    What can't be read of a side says nothing.
+    """
+    firsts = dict[str, str]()
+    with suppress(ValueError, HistoryUnreadableError, RecordInvalidError):
+        texts = git.blobs(root, [f"{side}:./{state.PATH}" for side in sides])
+        cursors = [state.waiting(state.parse(companions.decoded(text))) for text in texts]
+        file = state.read(root / state.PATH)
+        paths = {
+            name: path
+            for name in sorted({name for each in cursors for name in each})
+            if (root / (path := f"{Entity(root).sessions.name}/{name}/{sessions.FILE}")).exists()
+        }
+        held = git.blobs(root, [f"{side}:./{path}" for path in paths.values() for side in sides])
+        for number, (name, path) in enumerate(paths.items()):
+            with suppress(ValueError, RecordInvalidError):
+                heard = [
+                    (sessions.parse(companions.decoded(text)) if text else None, each.get(name))
+                    for text, each in zip(held[number * 2 : number * 2 + 2], cursors, strict=True)
+                ]
+                session = session_files.load(root / path)
+                first, there = state.merged_waiting(session, heard), state.first_waiting(file, name)
+                if first and (there is None or state.is_behind(session, there, first)):
+                    firsts[name] = first
+        return state.plan_write(file, {state.SECTION: firsts}, "wait again") if firsts else None
+    return None
 
 
 def taken_back(root: Path) -> list[str]:
@@ -208,7 +228,9 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
     twins = (change.path for change in _made_one(root))
-    return list(dict.fromkeys([*unmerged(place), *marked, *twins, *taken_back(root)]))
+    sides = _merged(root)
+    heard = [change.path] if sides and (change := _waiting_again(root, sides)) else []
+    return list(dict.fromkeys([*unmerged(place), *marked, *twins, *taken_back(root), *heard]))
 
 
 def _made_one(root: Path) -> Iterator[changes.Change]:

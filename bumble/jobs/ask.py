@@ -18,6 +18,7 @@ from msgspec.structs import asdict, replace
 from bumble.body import appraisal
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings
+from bumble.files import disk
 from bumble.guard import names, verifier
 from bumble.jobs import portrait, scene
 from bumble.llm import protocol, structured
@@ -332,11 +333,17 @@ def _recognized(
             return name
         return next((one for one in alike if not _is_in(one, spoken)), name)
 
+    def meant(name: str) -> str:
+        """Return the name of the one person of this circle who is called so but for marks."""
+        plain = disk.without_marks(name)
+        spelt = {one.person for one in whole.people if disk.without_marks(one.person) == plain}
+        like = relationships.alike(shown.acquaintances(everybody), name)
+        return like[0].name if len(like) == len(spelt) == 1 else name
+
     people, dropped = list[PersonView](), list[Dropped]()
     whole_text = "\n".join((*shown.sources.texts, *there))
     for view in whole.people:
-        like = () if view.was else relationships.alike(everybody, view.person)
-        name = called(like[0].name if len(like) == 1 else view.person)
+        name = called(view.person if view.was else meant(view.person))
         if is_recorded(name) or _is_in(name, whole_text):
             people.append(replace(view, person=name))
         else:

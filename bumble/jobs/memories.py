@@ -288,11 +288,11 @@ def _plan_heard(
     called = [_called(one.name, right, everybody) for one in heard]
     for name in dict.fromkeys(called):
         own = [one for one, other in zip(heard, called, strict=True) if other == name]
-        like = relationships.alike(everybody, name)
-        file = like[0] if len(like) == 1 else None
+        file = relationships.match(everybody, name)
         renamings = _renamings(shown, own, everybody)
         old = renaming.known_as(renamings[0], everybody) if renamings else None
-        if old is None and len(like) > 1:  # whom they mean, nobody is here to say
+        like = relationships.alike(shown.acquaintances(everybody), name)
+        if file is None and old is None and like:  # whom they mean, nobody is here to say
             unclear.append(f"not written: {name}: is it {' or '.join(one.name for one in like)}?")
             continue
         notes = [
@@ -327,8 +327,8 @@ def _called(
         right: The names that were put right, by the ids of those who have them.
         everybody: Who is known.
     """
-    like = relationships.alike(everybody, name)
-    return right.get(like[0].id, like[0].name) if len(like) == 1 else name
+    person = relationships.match(everybody, name)
+    return right.get(person.id, person.name) if person else name
 
 
 def _renamings(

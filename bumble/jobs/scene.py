@@ -23,8 +23,8 @@ from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
+from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
-from bumble.records import knowledge, relationships
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people
@@ -65,6 +65,12 @@ class Scene(Struct, frozen=True, dict=True):
         """Name everybody but the entity: `Sam and Kim`."""
         *others, last = self.names.values() or ["somebody"]
         return f"{', '.join(others)} and {last}" if others else last
+
+    def acquaintances(
+        self, everybody: Iterable[relationships.Relationship]
+    ) -> list[relationships.Relationship]:
+        """Return those whose page all who took part may read."""
+        return [one for one in everybody if base.may_read(one.audience, self.session.people)]
 
     @property
     def day(self) -> str:

@@ -174,9 +174,33 @@ def test_what_one_clone_heard_waits_after_a_merge_until_somebody_has_dealt_with_
     hears(away, *theirs[0], waits=theirs[1])
     life.ok("status")
     git(root, "pull", "-q", "--no-rebase", "--no-edit", str(away), "main")
+    ran = life.ok("status")  # who only reads says so, and takes nothing of it away
+    assert ("git left half merged: state.yaml" in ran.err) == (waits not in ("", theirs[1]))
     life.ok("consolidate", "--check")
     file = state.read(root / state.PATH)
     assert state.first_waiting(file, SESSION) == (name_of(waits) if waits else None)
     assert git(root, "status", "--porcelain") == ""
     life.ok("consolidate", "--check")
     assert state.read(root / state.PATH).source == file.source
+
+
+def test_a_merge_is_looked_through_once(life: Run, tmp_path: Path) -> None:
+    root, away = life.entity.root, tmp_path / "away"
+    git(root, "config", "user.name", "Sam")
+    git(root, "config", "user.email", "sam@example.org")
+    hears(root, "11:50")
+    git(tmp_path, "clone", "-q", str(root), str(away))
+    hears(root, "11:55", waits="11:55")
+    hears(away, "12:00", waits="12:00")
+    life.ok("status")
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", str(away), "main")
+    life.ok("doctor", "--fix")
+    file = state.read(root / state.PATH)
+    assert state.first_waiting(file, SESSION) == name_of("11:55")
+    git(root, "reset", "-q", "--hard", "HEAD^")  # to the merge
+    gone = state.plan_write(file, {}, "dealt with", remove=[[state.SECTION, SESSION]])
+    assert gone and gone.data
+    (root / state.PATH).write_bytes(gone.data)
+    git(root, "switch", "-qc", "trial")
+    life.ok("consolidate", "--check")
+    assert state.first_waiting(state.read(root / state.PATH), SESSION) is None
