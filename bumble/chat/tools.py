@@ -20,7 +20,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import verifier
+from bumble.guard import corrections, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -42,7 +42,7 @@ from bumble.text import moments, schema, stop_words, tokens, words
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
-PORTRAITS = "nothing is taken out there (your page about somebody is written at night)"
+PORTRAITS = "(your page about somebody is written at night)"
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 
@@ -219,8 +219,9 @@ def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
     """Add to what is known under a title, or correct it; what isn't named stays."""
     title, body = arguments["title"], arguments["body"]
-    named = [line.strip() for line in arguments.get("gone", "").splitlines() if line.strip()]
     section = knowledge.find(knowledge.read(context.entity.knowledge), title)
+    old = section.text if section else ""
+    named, missed = _sentences_of(arguments.get("gone", ""), old)
     _vouch(context, *(() if section else (title,)), body)
 
     def plan() -> Change | None:
@@ -237,13 +238,31 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
             provenance=knowledge.joined(context.provenance, there),
         )
 
-    old = section.text if section else ""
-    replaced = knowledge.lost(old, knowledge.corrected(old, body, named))
+    new = knowledge.corrected(old, body, named)
+    replaced = knowledge.lost(old, new)
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
-    there = words.sentences(old)
-    missed = [f'"{words.shorten(line, UNSAID_CHARS)}"' for line in named if line not in there]
-    more = f'; "{title}" doesn\'t say {", ".join(missed)}: {PORTRAITS}' if missed else ""
+    more = f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}' if missed else ""
+    beside = [
+        one
+        for one in words.sentences(new)
+        if one in words.sentences(old)
+        and corrections.replaces(one, body, context.at, "") >= corrections.ENOUGH
+    ]
+    if beside:
+        more += f"; beside {_quoted(beside)}: name it in `gone` if it is no longer so"
     return _planned(plan, f"saved{told}", more)
+
+
+def _sentences_of(lines: str, text: str) -> tuple[list[str], list[str]]:
+    """Return the sentences of a text that some lines name, however pointed, and what it lacks."""
+    there = {tuple(stop_words.words(one)): one for one in words.sentences(text)}
+    named = [one for line in lines.splitlines() for one in words.sentences(line.strip())]
+    found = [(one, there.get(tuple(stop_words.words(one)))) for one in named]
+    return [one for _, one in found if one], [one for one, is_there in found if not is_there]
+
+
+def _quoted(sentences: Iterable[str]) -> str:
+    return ", ".join(f'"{words.shorten(one, UNSAID_CHARS)}"' for one in sentences)
 
 
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:

@@ -380,8 +380,7 @@ def _explained(
     try:
         return [shelf.look_up(query, kind, viewer.may_see)]
     except RecordMissingError:
-        found = explaining.find(shelf, query, kind)
-        records = [record for record in found if viewer.may_see(record.origin)]
+        records = explaining.find(shelf, query, kind, viewer.may_see)
         if not records:
             raise
     return records

@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,15 +26,18 @@ from bumble.records.kind import Kind
 from bumble.text import markdown, stop_words, words
 
 
-def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
+def find(
+    library: Library, query: str, kind: str | None, may_see: Callable[[base.Provenance], bool]
+) -> list[LibraryRecord]:
     """Return the records that hold a sentence.
 
     Args:
         library: Where to look.
         query: Words of it.
         kind: Of the record; None for any.
+        may_see: Whether whoever asks may see what has such an origin.
     """
-    if kinds.of_id(query) or not stop_words.words(query):
+    if kinds.of_id(query) or not stop_words.telling_words(query):
         return []
     searched = [
         each
@@ -43,8 +46,11 @@ def find(library: Library, query: str, kind: str | None) -> list[LibraryRecord]:
     ]
     # what tells of somebody first, then what else is told as true
     searched.sort(key=lambda each: (each is not relationships.PERSON, not each.claims))
-    items = [item for each in searched for item in _holding(library, each, query)]
-    return items or (list(_messages(library, query)) if kind in (None, MESSAGE) else [])
+    held = (item for each in searched for item in _holding(library, each, query))
+    items = [item for item in held if may_see(item.origin)]
+    if items or kind not in (None, MESSAGE):
+        return items
+    return [item for item in _messages(library, query) if may_see(item.origin)]
 
 
 def _holding(library: Library, kind: Kind, query: str) -> Iterator[LibraryRecord]:

@@ -24,6 +24,7 @@ CHUNK_COLUMNS = (
 )
 TEXT_COLUMNS = ("text", "embedded", "terms", "around")
 HASH = -2  # where a row of a chunk has its hash, counted from the end
+SHORT = timedelta(days=8)  # of a time that is named
 NEAR_PERIOD = 0.5  # what the days around a time count beside its own
 ALL_TEXTS = -1  # the row of `pieces` that counts the texts themselves
 Row = tuple[Any, ...]
@@ -59,7 +60,9 @@ class Period(Struct, frozen=True):
         """Say how much a time counts: 1 in what is named, less in the days around it, else 0."""
         if at is None or not self.start <= at < self.end:
             return 0.0
-        return 1.0 if self.start + self.before <= at < self.end - self.after else NEAR_PERIOD
+        start, end = self.start + self.before, self.end - self.after
+        is_short = end - start < SHORT  # of a day people tell on the next
+        return 1.0 if is_short or start <= at < end else NEAR_PERIOD
 
 
 class IndexedText(Struct, frozen=True):

@@ -198,10 +198,17 @@ class _Query:
             legs = [index.store.holding(text, depth, self.where, self.values)]
         self.lexical = _joined(legs)  # the best chunks by words
 
-    def all_in(self, matched: Collection[str]) -> bool:
-        """Whether each of its words is among some terms, in one of the languages."""
+    def all_in(self, matched: Collection[str], language: str) -> bool:
+        """Whether each of its words is among terms of a text of some language.
+
+        In another language a word is only as it stands: of Paula the French stem is Paul's.
+        """
         return bool(self.wordings) and all(
-            any(said and set(said) <= set(matched) for said in wording) for wording in self.wordings
+            any(
+                said and set(said) <= set(matched) and (code == language or said == [word])
+                for code, said in of.items()
+            )
+            for word, of in self.wordings
         )
 
     def dense(self, vector: Floats) -> list[int]:
@@ -268,7 +275,7 @@ def _by_words(search_query: _Query, shares: late.Shares) -> list[_Scored]:
                 bm25_scaled=scaled,
                 relevance=whole,
                 matched=of,
-                complete=search_query.all_in(of),
+                complete=search_query.all_in(of, str(row[16])),
             ),
         )
         for row, (word, scaled, whole, of) in zip(rows, parts, strict=True)
@@ -315,7 +322,7 @@ def _by_token(
                 cosine=near.get(key),
                 relevance=scaled,
                 usual=usual,
-                complete=search_query.all_in(parts.matched),
+                complete=search_query.all_in(parts.matched, str(rows[key][16])),
             ),
         )
         for (key, (_, parts)), scaled in zip(ranked.items(), relevance, strict=True)

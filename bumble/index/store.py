@@ -303,7 +303,7 @@ class Store(ABC):
         """Return chunks as hits show them, and their terms, by id."""
         return self.rows(
             "select chunks.id, chunks.kind, record, files.path, ordinal, line, text, at, people,"
-            " audience, trust, session, speaker, terms, around, active from @chunks"
+            " audience, trust, session, speaker, terms, around, active, language from @chunks"
             " join @texts on texts.id = chunks.id join @files on files.id = chunks.file"
             " where chunks.id in ?? order by chunks.id",
             (list(ids),),

@@ -88,17 +88,18 @@ def of_query(text: str, chunks: Mapping[str, int]) -> Counter[str]:
         chunks: How many texts there are, by the code of their language.
     """
     asked = Counter[str]()
-    for said in zip(*wordings(text, chunks), strict=True):  # in one language after the other
+    each = (of.values() for _, of in wordings(text, chunks))
+    for said in zip(*each, strict=True):  # in one language after the other
         asked |= Counter(chain.from_iterable(said))  # a word is said no oftener in more of them
     return asked
 
 
-def wordings(text: str, chunks: Mapping[str, int]) -> list[list[list[str]]]:
-    """Return the terms of each word of a query in each language of the texts, its own first."""
+def wordings(text: str, chunks: Mapping[str, int]) -> list[tuple[str, dict[str, list[str]]]]:
+    """Return each word of a query, with its terms in each language of the texts, its own first."""
     own = languages.among(text, chunks) if len(chunks) > 1 else next(iter(chunks), FIRST)
     codes = (own, *sorted(chunks.keys() - {own}))
     bare = _words(own).analyze(fold(text.encode("utf-8", "replace").decode()))
-    return [[terms(word, code, asked=True) for code in codes] for word in bare]
+    return [(word, {code: terms(word, code, asked=True) for code in codes}) for word in bare]
 
 
 def fold(text: str) -> str:

@@ -111,6 +111,9 @@ _BESIDE = (
 )
 
 
+_INITIALS = 3  # letters and full stops from which on the last full stop may be left out
+
+
 def is_unspaced(text: str) -> bool:
     """Whether a text has a sign of a script that puts no spaces between words."""
     return not text.isascii() and UNSPACED_SIGN.search(text) is not None
@@ -127,10 +130,13 @@ def name_pattern(name: str, ending: str = "") -> str:
         ending: A pattern for what may stand behind it in its word.
     """
     _, before, behind = next(row for row in _BESIDE if row[0].fullmatch(name))
-    parts = list(map(re.escape, filter(None, re.split(r"[\s.'’_-]+", name)))) or [re.escape(name)]
-    between = r"(?:\.\s?|[\s_-])" if "." in name else r"[\s'’_-]"
-    end = r"\." if len(parts) == len(parts[0]) == 1 else r"\.?+"  # "M.", but not "I'm"
-    spelt = between.join(parts) + (end if name.endswith(".") else "")
+    first, *rest = re.split(r"([\s.'’_-]+)", name.rstrip(".")) if name.strip(".") else [name]
+    spelt = re.escape(first) + "".join(
+        (r"(?:\.[\s'’_-]?|[\s_-])" if "." in joint else r"[\s'’_-]") + re.escape(part)
+        for joint, part in zip(rest[::2], rest[1::2], strict=True)
+    )
+    if name.endswith("."):  # "M.", but not "I'm"
+        spelt += r"\." if len(name) < _INITIALS else r"\.?+"
     return rf"(?<!{before}){spelt}(?={ending}(?!{behind}|[{MARKS}]))"
 
 

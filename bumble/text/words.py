@@ -52,7 +52,7 @@ _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges
 # Snowball's German stems keep these: "wohnt" beside "wohn" of "wohne", "annas" beside "anna".
 GERMAN_ENDING = patterns.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
 _LETTER_RUN = patterns.compile(r"[^\W\d_]+")
-_FULL_WIDTH = patterns.compile(r"(?<=[。！？」』]) ")
+_FULL_WIDTH = patterns.compile(r"[。！？」』]\Z")
 _SMALL_STARTS = 2  # behind full stops: from here on they are no abbreviations
 _END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
 _NO_END = patterns.compile(
@@ -154,7 +154,10 @@ def names(label: str, text: str) -> bool:
 
 def unaddressed(text: str, name: str) -> str:
     """Return a message without the name by which it addresses somebody, as all others may."""
-    return re.sub(stop_words.name_pattern(name), "", text) if name else text
+    called = stop_words.name_pattern(name)
+    if stop_words.is_unspaced(name):  # which may be another word: a season, a sea
+        called += r"(?=さん|ちゃん|[、，,。!！?？\s]|\Z)"
+    return re.sub(called, "", text) if name else text
 
 
 def akin(stem: str, other: str, shared_letters: int) -> bool:
@@ -182,8 +185,10 @@ def extent(text: str) -> str:
 
 
 def paragraph(parts: Iterable[str]) -> str:
-    """Join sentences; behind 。 stands no space."""
-    return _FULL_WIDTH.sub("", " ".join(parts))
+    """Join sentences; behind one that ends in 。 stands no space."""
+    return "".join(part if _FULL_WIDTH.search(part) else f"{part} " for part in parts).removesuffix(
+        " "
+    )
 
 
 def one_line(text: str) -> str:

@@ -140,6 +140,16 @@ def test_all_words_are_there_whichever_languages_the_folder_has(
         assert not any(hit.parts.complete for hit in notes.search("Garten bees", how))
 
 
+def test_a_name_is_no_stem_of_another_language(notes: Notes, embedder: HashingEmbedder) -> None:
+    notes.episode("1", "Paul a vendu le vieux bateau à son voisin, hier soir.")
+    notes.episode("2", "Paula sold the old boat to her neighbour last night.")
+    notes.sync(embedder)
+    for how in (embedder, None):
+        complete = {hit.id: hit.parts.complete for hit in notes.search("Paula", how)}
+        assert complete["ep_2"]
+        assert not complete.get("ep_1")
+
+
 def test_vectors_of_another_model_are_refused_with_advice(filled: Notes) -> None:
     with pytest.raises(IndexUnusableError, match="bumble index --rebuild"):
         filled.search("tide", HashingEmbedder(32))

@@ -253,6 +253,30 @@ def test_who_alone_is_called_so_but_for_marks_is_meant(entity: Entity) -> None:
     assert "not written: Ines: is it Inès or Inés?" in outcome.told
 
 
+def test_two_names_that_differ_by_marks_in_one_message_are_two_people(entity: Entity) -> None:
+    known(entity, "Inés")
+    wife = claim("Ines is Sam's wife.", "m1", rests=["Ines is my wife"])
+    boss = claim("Inès is Sam's boss.", "m1", rests=["Inès is my boss"])
+    heard(entity, ("sam", "Ines is my wife. Inès is my boss."))
+    people = [seen("Ines", note=wife), seen("Inès", note=boss)]
+    _, outcome = dealt(entity, makes(wife, boss, people=people))
+    assert not relationships.find(entity.relationships, "Inés").pending
+    assert "not written: Ines: is it Inés?" in outcome.told
+
+
+def test_whom_only_others_know_is_nobody_of_a_like_name(entity: Entity) -> None:
+    known(entity, "Inés")
+    path = entity.root / relationships.PERSON.place(
+        relationships.find(entity.relationships, "Inés")
+    )
+    path.write_text(path.read_text().replace("---\n", "---\naudience: [bo]\n", 1))
+    wife = claim("Ines is Sam's wife.", "m1", rests=["Ines is my wife"])
+    heard(entity, ("sam", "Ines is my wife."))
+    dealt(entity, makes(wife, people=[seen("Ines", note=wife)]))
+    assert not relationships.find(entity.relationships, "Inés").pending
+    assert relationships.find(entity.relationships, "Ines").pending
+
+
 def test_nobody_is_known_who_neither_spoke_nor_was_spoken_of(entity: Entity) -> None:
     heard(entity, ("sam", "My aunt sings."))
     note = claim("The aunt sings.", "m1", rests=["aunt sings"])

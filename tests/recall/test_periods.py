@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from bumble.index.rows import Period
 from bumble.recall import periods
 
 NOW = datetime(2025, 7, 18, 12, tzinfo=UTC)
@@ -75,3 +76,11 @@ def test_what_happened_around_something_is_looked_up() -> None:
     assert periods.is_around("What happened around her birthday?")
     assert periods.is_around("Was war rund um seinen Geburtstag?")
     assert not periods.is_around("What happened on her birthday?")
+
+
+def test_the_days_around_a_month_count_half_and_those_around_a_day_whole() -> None:
+    start, day = datetime(2026, 6, 1, tzinfo=UTC), timedelta(days=1)
+    month = Period(start - day, start + 40 * day, day, 10 * day)
+    assert [month.weight(start + n * day) for n in (-2, -1, 5, 35, 41)] == [0, 0.5, 1, 0.5, 0]
+    one = Period(start - day, start + 11 * day, day, 10 * day)
+    assert [one.weight(start + n * day) for n in (-2, -1, 0, 5, 12)] == [0, 1, 1, 1, 0]

@@ -108,6 +108,14 @@ def test_who_writes_no_capitals_ends_sentences_with_full_stops_all_the_same() ->
         ("R.B.", "## R.B", True),
         ("R.B.", "r-b-848096c0", True),
         ("R.B.", "R.B.C. and R.", False),
+        ("健", "健一は健康です", False),
+        ("健", "健は元気だ", True),
+        ("まり", "つまり、雨の始まりです", False),
+        ("まり", "嫁のまりに会った", True),
+        ("이수", "이수진은 왔다", False),
+        ("이수", "이수는 왔다", True),
+        ("M.A.", "Paul m'a dit", False),
+        ("M.", "I'm sure", False),
         ("Jo Ann", "jo-ann", True),
         ("Jo Ann", "I saw Jo. Ann came.", False),
     ],
@@ -117,6 +125,22 @@ def test_a_name_is_found_in_any_script_but_in_no_longer_word(
 ) -> None:
     found = re.search(stop_words.name_pattern(name), text, re.IGNORECASE)
     assert bool(found) == stands
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Dr. O'Neil", "St. John's", "J.-P.", "R.-B. Meyer", "D’Arcy Jr.", "M.", "...", "Ann-Lee", "_"],
+)
+def test_a_name_is_found_as_it_is_spelt(name: str) -> None:
+    assert re.search(stop_words.name_pattern(name), f"Then {name} came.")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [("春に京都へ行った", "春に京都へ行った"), ("春、京都へ行った？", "、京都へ行った？")],
+)
+def test_only_who_is_addressed_is_left_out_of_a_message(text: str, left: str) -> None:
+    assert words.unaddressed(text, "春") == left
 
 
 def test_a_word_in_other_letters_inside_of_a_text_without_spaces_is_one() -> None:

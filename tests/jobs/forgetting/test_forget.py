@@ -273,6 +273,26 @@ def test_what_is_called_by_their_name_alone_goes_whole(tmp_path: Path) -> None:
     assert (kept.tags, kept.source.meta["inferences"]) == (("song",), ["somebody sang."])
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "text"),
+    [
+        ("Will", "Will", "Sam wrote his last will on 3 May."),
+        ("Hope", "Hope", "Sam hopes for rain."),
+        ("Iris", "Iris (the flower)", "Sam planted it."),
+    ],
+)
+def test_what_is_called_by_a_word_that_is_a_name_too_and_does_not_name_them_stays(
+    tmp_path: Path, name: str, title: str, text: str
+) -> None:
+    folder = ada(tmp_path)
+    known(folder, name)
+    mine = origin("ses_1", audience=("sam",))
+    section = knowledge.new_section(title, text, mine)
+    write(folder, knowledge.plan_added(knowledge.read(folder.knowledge), [section], ""))
+    write(folder, *forget.plan(folder, name.lower(), (name,), UTC).changes)
+    assert text in (one.text for one in knowledge.read(folder.knowledge).sections)
+
+
 def test_what_is_a_persons_own_to_edit_is_named(entity: Entity) -> None:
     entity.journal.write_text("## 2026-05-24 12:00:00\n\nSam came by.\n")
     before = entity.journal.read_bytes()
