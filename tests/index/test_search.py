@@ -141,8 +141,9 @@ def test_all_words_are_there_whichever_languages_the_folder_has(
 
 
 def test_a_name_is_no_stem_of_another_language(notes: Notes, embedder: HashingEmbedder) -> None:
-    notes.episode("1", "Paul a vendu le vieux bateau à son voisin, hier soir.")
+    notes.episode("1", "Paul has sold the old boat to his neighbour, as he said he would.")
     notes.episode("2", "Paula sold the old boat to her neighbour last night.")
+    notes.episode("3", "Nous avons dormi dans le jardin, et il y avait de la pluie.")
     notes.sync(embedder)
     for how in (embedder, None):
         complete = {hit.id: hit.parts.complete for hit in notes.search("Paula", how)}
