@@ -46,7 +46,9 @@ def forget_files(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
     draft.add(edit, f"{kind.plural} with the name")
     told = path.stem.removesuffix(kind.stem(path)) if kind.prefix else ""
     if edit is not None and re.search(r"[^\W\d_]", told):
-        _name_anew(draft, kind, relative, view.document, document)
+        record = kind.parse(document.text, kind.stem(path))
+        if base.file_stem(record.filed_as, record.id) != path.stem:  # it still tells what it told
+            _name_anew(draft, kind, relative, view.document, document)
 
 
 WORKSPACE = "files of the workspace"

@@ -435,6 +435,22 @@ def test_what_a_file_is_named_for_goes_with_the_name_and_links_follow(tmp_path: 
     assert file.relative_to(folder.root).as_posix() in {one.path for one in plan.undecided}
 
 
+def test_a_title_that_tells_nothing_of_them_stays_in_the_name_of_its_file(tmp_path: Path) -> None:
+    folder = ada(tmp_path)
+    known(folder, "Sam", "Sam runs.")
+    known(folder, "Bo")
+    id_ = base.stable_id("ep", NOON, "ran")
+    text, whose = "# A light on the line\n\nSam and Bo ran.", origin("ses_9", audience=BOTH)
+    ran = episodes.new(id_, NOON, 0.5, text, people=BOTH, provenance=whose)
+    write(folder, episodes.EPISODE.plan_new(ran, ""))
+    changes.apply(
+        folder.root, ChangeSet("forget", forget.plan(folder, "sam", ["Sam"], UTC).changes)
+    )
+    (file,) = folder.episodes.rglob("*.md")
+    assert "-a-light-on-the-line-" in file.name
+    assert "Sam" not in file.read_text()
+
+
 def test_a_file_that_a_program_called_by_the_name_goes_with_it(tmp_path: Path) -> None:
     folder = ada(tmp_path)
     known(folder, "Bo", "Bo bakes.")
