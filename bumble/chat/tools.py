@@ -20,7 +20,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import corrections, verifier
+from bumble.guard import verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -242,14 +242,6 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     replaced = knowledge.lost(old, new)
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
     more = f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}' if missed else ""
-    beside = [
-        one
-        for one in words.sentences(new)
-        if one in words.sentences(old)
-        and corrections.replaces(one, body, context.at, "") >= corrections.ENOUGH
-    ]
-    if beside:
-        more += f"; beside {_quoted(beside)}: name it in `gone` if it is no longer so"
     return _planned(plan, f"saved{told}", more)
 
 

@@ -203,8 +203,7 @@ def doctor(
 
 def _is_half_merged(report: Checkup) -> bool:
     """Whether git left something that merging by meaning settles."""
-    root, settings = report.opened.root, report.opened.settings
-    return report.has(*HALF_MERGED) or bool(clone.waiting(root, trusted=settings.trusted))
+    return report.has(*HALF_MERGED) or clone.hears_again(report.opened.root)
 
 
 def _lines(report: Checkup, mended: Sequence[Finding], aim: str, *, went: bool) -> Iterator[str]:

@@ -386,7 +386,7 @@ def _check_merges(opened: Opened) -> None:
 
         if forget.plan_again(opened.entity, opened.zone).changes:
             raise RefusedError(f"{root}: a merge brought back what was forgotten\n{advice}")
-    if not (waiting or approvals.is_open(repository)):
+    if not (waiting or approvals.is_open(repository) or clone.hears_again(root)):
         approvals.note_look(root, repository)
 
 

@@ -239,7 +239,6 @@ def _strength(
 def _values(subject: Subject, sources: Sequence[Source]) -> Iterator[Value]:
     times, language = subject.read.times, subject.language
     told = [one for one in subject.read.numbers if one.value > 1]
-    told = [one for one in subject.read.numbers if one.value > 1]
     is_of_date = times.dated or times.full_months
     for number in told:
         if number.value in times.days_of_month or (is_of_date and number.value in values.YEARS):

@@ -39,7 +39,7 @@ from bumble.text import merge_marks, yaml_edit
 
 MADE_TWICE = "two clones made this record"
 _STAGES = _BASE, _OURS, _INCOMING = 1, 2, 3  # of git's index
-MERGED = f"{PRIVATE}/merged"  # the other side of the merge that was looked through last
+MERGED = f"{PRIVATE}/merged"  # the merge that was looked through last
 _FILES = ("100644", "100755")  # modes of what is no link
 _INCOMING_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "refs/stash")
 
@@ -110,7 +110,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         if path not in settled.left and (change := _without_marks(root, path))
     ]
     planned += _made_one(root)
-    sides = () if settled.left else _merged(root)
+    made, *sides = ("",) if settled.left else _merged(root) or ("",)
     if planned:
         change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
@@ -118,7 +118,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
         change_set = changes.ChangeSet("git-merge: what one side heard waits", (heard,))
         commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
     if sides:
-        disk.write_cache(root / MERGED, sides[1].encode())
+        disk.write_cache(root / MERGED, made.encode())
     paths = (*settled.paths, *(change.path for change in planned))
     again = list[str]()
     for note, is_back in back:
@@ -133,10 +133,16 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
 
 
 def _merged(root: Path) -> tuple[str, ...]:
-    """Return the sides that the commit of HEAD merged; empty: none, or they were looked through."""
-    sides = tuple((git.run(root, "rev-parse", "--quiet", "HEAD^1", "HEAD^2") or "").split())
+    """Return the commit of HEAD and the sides it merged; empty: none, or it was looked through."""
+    found = tuple((git.run(root, "rev-parse", "--quiet", "HEAD", "HEAD^1", "HEAD^2") or "").split())
     seen = (disk.read_cache(root / MERGED) or b"").decode()
-    return sides if len(sides) > 1 and sides[1] != seen else ()
+    return found if len(found) > 2 and found[0] != seen else ()
+
+
+def hears_again(root: Path) -> bool:
+    """Whether something waits again after a merge, which the next who writes sees to."""
+    _, *sides = _merged(root) or ("",)
+    return bool(sides) and _waiting_again(root, sides) is not None
 
 
 def _waiting_again(root: Path, sides: Sequence[str]) -> changes.Change | None:
@@ -228,9 +234,7 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
     twins = (change.path for change in _made_one(root))
-    sides = _merged(root)
-    heard = [change.path] if sides and (change := _waiting_again(root, sides)) else []
-    return list(dict.fromkeys([*unmerged(place), *marked, *twins, *taken_back(root), *heard]))
+    return list(dict.fromkeys([*unmerged(place), *marked, *twins, *taken_back(root)]))
 
 
 def _made_one(root: Path) -> Iterator[changes.Change]:

@@ -95,22 +95,23 @@ _SCRIPT_ENDS = patterns.compile(
 )
 HIRAGANA = patterns.compile(r"[\u3040-\u309fー]+\Z")  # what grammar and greetings are written in
 _LETTER_OF_WORDS = rf"(?![{UNSPACED}])[\w{MARKS}]"
-_PARTICLES = (
-    "のとはがもやをにへでさくちよねだ"  # what stands beside a name in Japanese, by its first sign
-)
-_PARTICLE = "은는이가을를의에와과도야랑한께님씨로만부까하라네"  # likewise behind one in Korean
-_KANJI_WORD = f"(?![{_PARTICLES}])[\u3041-\u309f\u3400-\u9fff々]"
+# What stands behind a name of few signs in Japanese, before one, and behind one in Korean.
+_BEHIND = "[のとはがもやをにへでさくちよねだなじ君様氏]|から|先生"
+_BEFORE = "(?![のとはがもやをにへで])[\u3041-\u309f]"
+_KOREAN = "은는이가을를의에와과도야아랑한께님씨로만부까하라네입처보들인였"
+_LONGER = f"(?!{_BEHIND})[\u3041-\u309f\u3400-\u9fff々]"
 # What a name looks like, and what before and behind makes it a part of a longer word.
 _BESIDE = (
     (patterns.compile("[ァ-ヺー-ヿ]+"), "[ァ-ヺー-ヿ]", "[ァ-ヺー-ヿ]"),  # エマ in シネマ
-    (patterns.compile("[\u3400-\u9fff]"), "[\u3400-\u9fff々]", _KANJI_WORD),  # 健 in 健康
-    (patterns.compile("[\u3041-\u309f]+"), _KANJI_WORD, "(?!)"),  # まり in つまり
-    (patterns.compile(f".*[{UNSPACED}].*"), "(?!)", "(?!)"),  # nothing does
-    (patterns.compile("[가-힣 ]+"), _LETTER_OF_WORDS, f"(?![{_PARTICLE}])[가-힣]"),  # 엠마는
+    (patterns.compile("[\u3400-\u9fff]"), "[\u3400-\u9fff々]", _LONGER),  # 健 in 健康
+    # まり in 始まり and つまり, りん in りんご; but 田中さくら
+    (patterns.compile("[\u3041-\u309f]{1,2}"), rf"{_BEFORE}|[\u3400-\u9fff々]", _LONGER),
+    (patterns.compile("[\u3041-\u309f]+"), _BEFORE, _LONGER),
+    (patterns.compile("[\u3400-\u9fff]+"), "(?!)", "[子美恵香奈江代郎]"),  # 由美 in 由美子
+    (patterns.compile(f".*[{UNSPACED}].*"), "(?!)", "(?!)"),
+    (patterns.compile("[가-힣 ]+"), _LETTER_OF_WORDS, f"(?![{_KOREAN}])[가-힣]"),  # 엠마는
     (patterns.compile("(?s:.*)"), _LETTER_OF_WORDS, _LETTER_OF_WORDS),
 )
-
-
 _INITIALS = 3  # letters and full stops from which on the last full stop may be left out
 
 

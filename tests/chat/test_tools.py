@@ -136,7 +136,7 @@ def test_a_skill_is_not_replaced_by_the_change_to_it_alone(ada: Entity) -> None:
             "Biscuit is nine.",
             "",
             "Biscuit is eight. He loves the sofa.\nBiscuit is nine.",
-            'saved; beside "Biscuit is eight.": name it in `gone` if it is no longer so',
+            "saved",
         ),
         (
             "Biscuit is nine. He loves the hall.",

@@ -25,6 +25,7 @@ Remark: TypeAlias = tuple[datetime, str]  # when something was said, and what
 Part = TypeVar("Part", tuple[str, ...], str)
 RUN_WORDS = 4  # said in this order by one person alone, they are a quote
 RUN_PAIRS = 7  # of signs, in scripts without spaces: as long as four words of two signs
+COMMON_WORDS = 20_000  # of a language: a name that is one of them may be no name
 LEAST_CHARS = 3  # of a telling word; shorter ones are anybody's
 
 
@@ -164,12 +165,18 @@ class ForgettingDraft(Struct):
         return any(re.fullmatch(stop_words.name_pattern(name), title) for name in self.names)
 
     def _is_about(self, view: kind.RecordView) -> bool:
-        """Whether something of the entity's is called by their name, and says it."""
-        return any(
-            re.fullmatch(stop_words.name_pattern(name) + _SUFFIX, view.id, re.IGNORECASE)
-            and re.search(stop_words.name_pattern(name), view.text)  # Will, and no last will
-            for name in self.names
-        )
+        """Whether something of the entity's is called by their name.
+
+        Where that is a word too, or stands beside another, its text has to say it.
+        """
+        common = words.common(words.language(view.text), COMMON_WORDS)
+        for name in self.names:
+            pattern = stop_words.name_pattern(name)
+            alone = re.fullmatch(pattern, view.id) and stop_words.folded(name) not in common
+            called = re.fullmatch(pattern + _SUFFIX, view.id, re.IGNORECASE)
+            if alone or (called and re.search(pattern, view.text)):
+                return True
+        return False
 
     def tells_of(self, text: str) -> bool:
         """Whether a text names them, or holds words that only they said."""
