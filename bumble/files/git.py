@@ -28,7 +28,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.errors import HistoryUnreadableError
+from bumble.errors import FULL, HistoryUnreadableError
 from bumble.files import gitdir
 
 TIMEOUT_SECONDS = 30
@@ -115,7 +115,12 @@ class GitResult(Struct, frozen=True):
         """The first line of what it complained of, that is no mere warning if it can be."""
         lines = self.err.strip().splitlines() or [f"git ended with {_told(self.code)}"]
         errors = (line for line in lines if not line.startswith("warning: "))
-        return next(errors, lines[0]).removeprefix("fatal: ").removeprefix("error: ")
+        why = next(errors, lines[0]).removeprefix("fatal: ").removeprefix("error: ")
+        return FULL if why.startswith(_NO_MESSAGE) else why
+
+
+# Each commit has a message: where git finds none, it had no room to write it.
+_NO_MESSAGE = "Aborting commit due to empty commit message"
 
 
 def _told(code: int) -> str:
