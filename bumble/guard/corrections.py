@@ -184,8 +184,8 @@ def _replacing(
 def _with_denials(places: _Places, read: _Read, drawn_on: Set[int]) -> _Places:
     """Return what clauses say of a value, with those that give it beside another and deny it.
 
-    "Pugh can't on Tuesday, it is Wednesday" does so surely where the message that gave the value
-    was of the same, and the sentence has nothing else from the newer one.
+    "Wednesday, not Monday" and "he can't on Tuesday, it's Wednesday now" do so surely where the
+    message that gave the value was of the same, and the sentence has nothing else from the newer.
     """
     first = _first(places)
     if first < 0:
@@ -317,17 +317,13 @@ def _likeness(number: Number, other: Number, about: frozenset[str]) -> float:
         like = SAME_UNIT
     elif other.kind == number.kind and number.kind not in ("", "thing"):
         like = SAME_KIND
-    like -= OTHER_UNIT * _counts_else(number, other, about)
+    is_other = other.unit not in ("", number.unit) and not clauses.shares([other.unit], about)
+    if is_other and number.kind != "money":
+        like -= OTHER_UNIT
     small, large = sorted((number.value, other.value))
     if small >= LARGE and large < small * NEAR_RATIO:
         like += SAME_KIND
     return like - (large > MOST_RATIO * small)
-
-
-def _counts_else(number: Number, other: Number, about: frozenset[str]) -> bool:
-    """Whether another number has a thing behind it that a sentence with the first isn't about."""
-    is_named = other.unit not in ("", number.unit) and number.kind != "money"
-    return is_named and not clauses.shares([other.unit], about)
 
 
 def may_be(number: Number, other: Number, *, loosely: bool) -> bool:

@@ -359,7 +359,7 @@ def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
                 row.append(new)
                 is_placed = True
         rows += [words.paragraph(row)] if row or not line.strip() else []
-    return "\n".join(rows if is_placed else (*rows, words.paragraph((new,))))
+    return "\n".join(rows if is_placed else (*rows, new))
 
 
 def lost(old: str, new: str) -> int:

@@ -186,9 +186,8 @@ def extent(text: str) -> str:
 
 def paragraph(parts: Iterable[str]) -> str:
     """Join sentences; behind one that ends in 。 stands no space."""
-    return "".join(part if _FULL_WIDTH.search(part) else f"{part} " for part in parts).removesuffix(
-        " "
-    )
+    spaced = (part if _FULL_WIDTH.search(part) else f"{part} " for part in parts)
+    return "".join(spaced).removesuffix(" ")
 
 
 def one_line(text: str) -> str:
