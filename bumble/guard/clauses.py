@@ -44,6 +44,14 @@ kein keine keinen keiner koi koa aucun aucune ningun ninguna nessuna nenhum nenh
 inga intet zaden zadny
 """
 _OF_THINGS = frozenset(_NO_SUCH.split())
+# "Don't mention the 350", "vergiss nicht den Zahnarzt": who forbids it denies nothing.
+_UNSAID = frozenset(
+    """
+    forget mention tell vergiss vergesst vergessen sag sagt sage erwahn erwahne fala fale falar conta
+    conte contar esquece esqueca esquecer digas diga cuentes cuente olvides olvide olvidar dimenticare
+    dimentica dire oublie oublier oubliez dites vergeet zeg
+    """.split()
+)
 # What stands behind one of these, and behind these words that go with it, is not so.
 _CONTRASTS = {
     "instead": "of",
@@ -76,9 +84,12 @@ _UNREAL = {
     "en": rf"would|wouldn't|(?:i|we|he|she|they)'d(?! {_PAST})|wish\w*|imagin\w*|dream\w*|if",
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
     "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
-    "es": r"si|\w+iera\w*|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*",
-    "it": r"se|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
-    "pt": r"se|(?:fo|tive|houve|vie|pude|soube|quise|fize)sse\w*|(?:i|se|te|fa|di|tra)ria\w*",
+    "es": r"^\W*si|\w+iera\w*|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*",
+    "it": r"^\W*se(?! (?:ne|l[aeio]|gli|n'|l'))|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
+    "pt": (  # before anything else "se" is a verb's own
+        r"se (?:eu|tu|voc[êe]s?|vcs?|el[ea]s?|a gente|um dia)"
+        r"|(?:fo|tive|houve|vie|pude|soube|quise|fize)sse\w*|(?:i|se|te|fa|di|tra)ria\w*"
+    ),
     "nl": r"als|zou\w*",
 }
 # "I promised her I would come": what is to come, seen from then.
@@ -243,11 +254,16 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
             is_answer or any(map(values.is_value, following))
         ):
             continue  # "no the 10.4 was …", "at no 42"
-        if denies(token, language) or _contrasts(tokens, start):
-            behind = [one for one in tokens[start + 1 :] if one not in empty]
-            if token in _OF_THINGS or (language, token) == ("en", "no"):
-                behind = list(filter(values.is_value, behind[:1]))
-            found += [*behind[:1], *filter(values.is_value, behind[1:2])]
+        unsaid = _UNSAID.intersection(tokens[max(0, start - 2) : start + 2])
+        if unsaid or not (denies(token, language) or _contrasts(tokens, start)):
+            continue
+        behind = [n for n in range(start + 1, len(tokens)) if tokens[n] not in empty][:2]
+        first, second = ([values.is_value(tokens[n]) for n in behind] + [False, False])[:2]
+        if not first and (token in _OF_THINGS or (language, token) == ("en", "no")):
+            continue
+        # "not 5 June" denies both, "it wasn't 624 it was 645" the first alone
+        both = second and (not first or behind[0] + 1 == behind[1])
+        found += [tokens[n] for n in behind[: 1 + both]]
     return tuple(found)
 
 

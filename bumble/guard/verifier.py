@@ -47,10 +47,16 @@ circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
 # How a sentence begins whose verb alone says "I": "le aconsejé", "gli ho detto".
 _FIRST_PERSON = {
-    "es": r"(?:no )?(?:(?:(?:me|te|se|les?|os|nos) )+(?:\w{2,}[éí]|he)|dije|hice)",
+    "es": r"(?:no )?(?:(?:(?:me|te|se|les?|os|nos) )+(?:\w{2,}[éí]|he)|dije|hice|di)",
     "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne) |l['’])*(?:ho|avevo|dissi)",
-    "pt": r"(?:não )?(?:(?:lhes?|me|te) )+\w{2,}ei",
+    "pt": r"(?:não )?(?:(?:(?:lhes?|me|te) )+\w{2,}ei|fiz|dei)",
 }
+# Likewise, by the ending of a verb whose infinitive there is: "respondi", "contesté".
+_FIRST_FORMS = {
+    "es": (("é", ("ar",)), ("í", ("er", "ir"))),
+    "pt": (("ei", ("ar",)), ("i", ("er", "ir"))),
+}
+_ROOT = 2  # letters that a verb's root has more than
 _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
@@ -251,7 +257,18 @@ def _is_of_itself(text: str, sources: ClaimSources) -> bool:
     rules, verb = form.rules_of(language), _FIRST_PERSON.get(language, "(?!)")
     speaks = rules is not None and not rules.i.isdisjoint(tokens)
     speaks = speaks or re.match(rf"(?:{verb})\b", text.casefold()) is not None
+    speaks = speaks or _is_first_form(text, language)
     return speaks or tokens[:1] == [words.folded(sources.entity)]
+
+
+def _is_first_form(text: str, language: str) -> bool:
+    first = next(iter(stop_words.WORD.findall(text.casefold())), "")
+    return any(
+        first.endswith(form) and words.is_listed(first.removesuffix(form) + ending, language)
+        for form, endings in _FIRST_FORMS.get(language, ())
+        for ending in endings
+        if len(first) > len(form) + _ROOT
+    )
 
 
 def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = True) -> Subject:
