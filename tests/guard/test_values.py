@@ -138,6 +138,7 @@ def test_a_small_number_that_counts_nothing_may_be_another_word(
 
 def test_a_word_between_a_weekday_and_its_hour_is_no_day_of_the_month() -> None:
     assert values.read("lundi à 8h", "fr").times.ordinals == frozenset()
+    assert not values.read("me lembra todo dia 8 da manhã", "pt").times.ordinals
     assert values.read("Monday 8", "en").times.ordinals == {8}
 
 

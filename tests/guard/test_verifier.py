@@ -336,6 +336,11 @@ def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
         ("健一、54歳、調律師です。あなたは誰?", "健一は五十四歳の調律師である。"),
         ("6.20 metres at the ridge", "The hall is about six metres high at the ridge."),
         ("the spare key is at no 42 with Gwen", "Gwen has the spare key at number 42."),
+        ("um papagaio q se chama Gardel, 22 ano", "Gardel é um papagaio e tem 22 anos."),
+        ("o onibus nao era 624 era o 645", "O ônibus era o 645."),
+        ("the bus, it wasnt 624 it was 645", "The bus was the 645."),
+        ("vergiss nicht den Zahnarzt um 10", "Der Zahnarzt ist um 10."),
+        ("only don't mention the 350 I put in", "Ona put in 350."),
     ],
 )
 def test_what_was_told_is_kept_in_other_words(said: str, text: str) -> None:
@@ -349,5 +354,9 @@ def test_what_the_entity_answered_is_told_without_a_pronoun_where_its_verb_says_
         ("Ona", "No sé qué hacer con mis padres."),
         ("Ada", "Empieza tú, antes del aeropuerto: una puerta sin llave no es un muro."),
     )
-    claim = CitedClaim("Le aconsejé que empezara antes del aeropuerto.", ("m1",), ("mis padres",))
-    assert verifier.check(claim, sources).verdict != "mend"
+    for text in (
+        "Le aconsejé que empezara antes del aeropuerto.",
+        "Contesté: antes del aeropuerto.",
+    ):
+        claim = CitedClaim(text, ("m1",), ("mis padres",))
+        assert verifier.check(claim, sources).verdict != "mend"
