@@ -45,13 +45,12 @@ inga intet zaden zadny
 """
 _OF_THINGS = frozenset(_NO_SUCH.split())
 # "Don't mention the 350", "vergiss nicht den Zahnarzt": who forbids it denies nothing.
-_UNSAID = frozenset(
-    """
-    forget mention tell vergiss vergesst vergessen sag sagt sage erwahn erwahne fala fale falar conta
-    conte contar esquece esqueca esquecer digas diga cuentes cuente olvides olvide olvidar dimenticare
-    dimentica dire oublie oublier oubliez dites vergeet zeg
-    """.split()
-)
+_FORBIDDEN = """
+forget mention tell vergiss vergesst vergessen sag sagt sage erwahn erwahne fala fale falar conta
+conte contar esquece esqueca esquecer digas diga cuentes cuente olvides olvide olvidar dimenticare
+dimentica dire oublie oublier oubliez dites vergeet zeg
+"""
+_UNSAID = frozenset(_FORBIDDEN.split())
 # What stands behind one of these, and behind these words that go with it, is not so.
 _CONTRASTS = {
     "instead": "of",
@@ -254,7 +253,7 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
             is_answer or any(map(values.is_value, following))
         ):
             continue  # "no the 10.4 was …", "at no 42"
-        unsaid = _UNSAID.intersection(tokens[max(0, start - 2) : start + 2])
+        unsaid = _UNSAID.intersection(tokens[max(0, start - 2) : start + 3])
         if unsaid or not (denies(token, language) or _contrasts(tokens, start)):
             continue
         behind = [n for n in range(start + 1, len(tokens)) if tokens[n] not in empty][:2]
