@@ -453,7 +453,8 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
 
 def _is_one_less(number: Number, other: Number) -> bool:
     """Whether a number leaves out one of a bare count: "we are three", two others; "50 in May"."""
-    return other.kind == "" and number.value > 1 and number.value == other.value - 1
+    is_count = other.kind == "" and number.value > 1 and not number.value % 1
+    return is_count and number.value == other.value - 1
 
 
 def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -> Iterator[Decimal]:
@@ -467,7 +468,7 @@ def _by_years(number: Number, given: Sequence[Number], at: Sequence[datetime]) -
             span = abs(one - other)
             yield from (span, round(span / 10) * Decimal(10) if span % 10 in (1, 9) else span)
     for year in years if number.value in values.YEARS else ():
-        for span in spans | ages:
+        for span in spans:
             yield from (year - span, year + span)
     since = {abs(one - other) for one, other in combinations(years, 2)}
     for age in ages:
@@ -516,12 +517,12 @@ def _count_alike(one: Number, other: Number) -> bool:
 
 
 def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
-    """Yield halves and quarters of numbers, and what they make in the months of a year."""
+    """Yield halves and quarters of numbers, and what they make twice."""
     for one in given:
         if number.value >= _SURE and may_be(number, one, loosely=True):  # there and back
             yield one.value * 2
         if one.value >= 10 and may_be(number, one, loosely=True):
-            yield from (one.value / 2, one.value / 4, one.value * 12)
+            yield from (one.value / 2, one.value / 4)
 
 
 def _by_products(number: Number, pairs: Sequence[tuple[Number, Number]]) -> Iterator[Decimal]:
