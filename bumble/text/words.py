@@ -61,6 +61,27 @@ _NO_END = patterns.compile(
     re.IGNORECASE,
 )
 
+# What a letter and a full stop may end a sentence behind: a name ("site B."), an hour, a measure
+# ("0.4 m.") or an article ("an h."). "R. B.", "z. B." and "p. 12" don't.
+_LETTER = patterns.compile(r"(?:(?<!\.)(?<!\.\s)\b[A-Z]|\b[ap]\.?\s?m)\.\s*\Z")
+_MEASURE = patterns.compile(
+    r"(?:\d\s?[mglhs]|\d[.,]\d\s?[CFL]|°\s?[CF]|\b(?:an?|uma?|un[ae]?|eine?[mnr]?|een)\s[a-z])\.\s*\Z"
+)
+# How people begin a sentence, and no name begins that stands behind an initial: "J. Will Smith".
+_BEGIN = """
+a after and are as at because before but could did does for from he her here his how i if in is it
+its my next on our she since that the their there these they this those then today tomorrow we what
+when where which while who why with would yesterday you your
+aber auf bei das der die ein eine er es gestern heute ich ihr ihre im jetzt meine mit nach oder sie
+und wenn wir
+avec ce ces cette demain dans elle elles et hier il ils je les mais mes nous puis quand une vous
+cuando despues ella ellas ellos en es esta este manana mi nos para pero por se una y
+domani gli ieri nella non oggi poi quando questa questo sono
+amanha as com depois ela ele em eu foi hoje meu minha ontem os um uma
+gisteren het hij ik maar mijn vandaag wij zij
+"""
+_BEGINNINGS = frozenset(_BEGIN.split())
+
 # `im 2. Stock`; behind `am` it may be a day, which ends a sentence as well
 _COUNTED = patterns.compile(
     r"\b(?:im|der|die|das|dem|des|ins|beim)\s+\d{1,2}\.\s*\Z", re.IGNORECASE
@@ -105,7 +126,18 @@ def _goes_on(before: str, behind: str, *, capitals: bool) -> bool:
     if before.rstrip()[-2:-1].isdigit():  # "am 24. Mai", but not "She is 24. Then ..."
         following = _LETTER_RUN.match(behind)
         return following is not None and folded(following[0]) in _MONTH_NAMES
-    return not before.rstrip().endswith(" I.")
+    return not (before.rstrip().endswith(" I.") or _ends_in_letter(before, behind))
+
+
+def _ends_in_letter(before: str, behind: str) -> bool:
+    """Whether a letter and its full stop end a sentence, and are no initial or abbreviation."""
+    first = _LETTER_RUN.match(behind)
+    if first is None or not first[0][0].isupper():
+        return False
+    begins = folded(first[0]) in _BEGINNINGS and not behind.startswith(".", first.end())
+    if _MEASURE.search(before):  # "3 l. Milch" goes on: German writes what is measured so, too
+        return begins or languages.language(before + behind) != "de"
+    return begins and _LETTER.search(before) is not None
 
 
 def ends_in_abbreviation(text: str) -> bool:
