@@ -334,11 +334,12 @@ class Store(ABC):
     def passages(self) -> list[Row]:
         """Return all passages, those of a record one after the other, the oldest record first.
 
-        Each with kind, record, path, line, at, text, speaker, session, audience, trust and tags.
+        Each with kind, record, path, line, at, text, speaker, session, audience, trust, tags
+        and whether it is active.
         """
         return self.rows(
             "select chunks.kind, record, files.path, line, at, text, speaker, session, audience,"
-            " trust, tags from @chunks join @texts on texts.id = chunks.id"
+            " trust, tags, active from @chunks join @texts on texts.id = chunks.id"
             " join @files on files.id = chunks.file"
             " order by at, files.path, turn, record, ordinal"
         )

@@ -29,6 +29,7 @@ from bumble.llm import prompts
 from bumble.recall import topic_mining
 from bumble.records import (
     base,
+    beliefs,
     journal,
     kinds,
     knowledge,
@@ -70,9 +71,10 @@ def mentions(memory: Memory, readers: Collection[str] | None = None) -> list[top
     is_talked_with = any(row[6] not in ("", memory.name) for row in rows)
     texts, rules = [], _rules(memory)
     for (kind, record, path), passages in whole.items():
-        _, _, _, line, at, _, speaker, session, audience, trust, marked = passages[0]
+        _, _, _, line, at, _, speaker, session, audience, trust, marked, active = passages[0]
         listed = unpacked(str(audience))
         told = kind not in DERIVED and (kind, record) not in rules
+        told &= bool(active) or kind != beliefs.BELIEF.passages  # one put away is held no more
         if not (told and (readers is None or base.may_read(listed, readers))):
             continue
         texts.append(

@@ -16,7 +16,7 @@ from bumble.llm.scripted import Reply
 from bumble.models.tiers import Abilities
 from bumble.recall import catalyze, survey, topic_questions
 from bumble.recall.memory_search import Search
-from bumble.records import episodes, sessions, topics
+from bumble.records import beliefs, episodes, sessions, topics
 from bumble.records.sessions import Message
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
@@ -180,6 +180,21 @@ def test_a_bare_word_that_raised_no_question_is_not_in_the_overview_of_who_asked
     after = survey.make_overview(drawn(ada), ("sam",))
     assert "- Boat (" in after
     assert "- Kettle (" not in after
+
+
+def test_a_belief_that_was_put_away_mentions_nothing(ada: Entity) -> None:
+    held = beliefs.new("bel_1", "The boat is Sam's.", "world_fact", 0.5, living.NOON)
+    living.write(ada, beliefs.BELIEF.plan_new(held, ""))
+
+    def mentions() -> set[str]:
+        runtime = living.runtime_of(ada)
+        runtime.memory.sync()
+        return {text.id for text in survey.mentions(runtime.memory)}
+
+    assert "bel_1" in mentions()
+    [belief] = beliefs.BELIEF.readable(ada.beliefs)
+    living.write(ada, beliefs.plan_update(belief, "", archived=True))
+    assert "bel_1" not in mentions()
 
 
 def test_a_last_name_is_the_person_s(ada: Entity) -> None:
