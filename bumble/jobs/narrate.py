@@ -104,7 +104,9 @@ def gather(runtime: Runtime) -> StorySources:
     held = [
         belief
         for belief in beliefs.BELIEF.readable(runtime.entity.beliefs)
-        if provenance.within(belief.provenance, circle) and not belief.archived
+        if provenance.within(belief.provenance, circle)
+        and not belief.archived
+        and belief.category != beliefs.DREAM_INSIGHT  # its dream is told beside it
     ]
     strongest = sorted(held, key=lambda belief: (-strength(belief, at), belief.id))
     dreamt = [

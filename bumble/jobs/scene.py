@@ -210,7 +210,9 @@ def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[
     near = [
         there[hit.id]
         for hit in hits
-        if hit.id in there and soma.is_open(there[hit.id].audience, readers)
+        if hit.id in there
+        and there[hit.id].category != held.DREAM_INSIGHT  # which proves nothing
+        and soma.is_open(there[hit.id].audience, readers)
     ]
     return {f"b{n}": belief for n, belief in enumerate(near[:NEAR_BELIEFS], 1)}
 

@@ -137,7 +137,10 @@ def test_a_story_of_private_talk_is_for_the_owner_alone(ada: Entity) -> None:
 def test_dreams_may_colour_the_story_but_prove_nothing(ada: Entity) -> None:
     dreamt = dreams.new("drm_1", NIGHT, (), ("Zanzibar hums",), "")
     changes.apply(ada.root, ChangeSet("", (dreams.DREAM.plan_new(dreamt, ""),)))
+    insight = beliefs.new("bel_9", "Zanzibar sings", beliefs.DREAM_INSIGHT, 0.9, NIGHT)
+    changes.apply(ada.root, ChangeSet("", (beliefs.BELIEF.plan_new(insight, ""),)))
     assert "<dreams>\n- Zanzibar hums\n</dreams>" in asked(ada)
+    assert "Zanzibar sings" not in asked(ada)
     outcome = told(ada, telling(wants="I want to hear a fugue. I was in Zanzibar once."))
     assert outcome.data["dropped_sentences"] == 1
     assert "Zanzibar" not in the_story(ada).text
