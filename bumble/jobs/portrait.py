@@ -460,9 +460,7 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
     acquaintances = list(relationships.PERSON.readable(runtime.entity.relationships))
     new = [(one, one.interaction_count - one.reviewed_at_count) for one in acquaintances]
     jobs = tuple(
-        DeepReviewJob(
-            one.id, (review_queue.mark("portrait", one.id, str(one.interaction_count // least)),)
-        )
+        DeepReviewJob(one.id, (mark(runtime, one),))
         for one, count in new
         if count >= least and writes(runtime, one.id).passes
     )
@@ -473,6 +471,12 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
         Condition("new talks", str(most), f"at least {least}", bool(jobs)),
     )
     return Due(conditions, jobs)
+
+
+def mark(runtime: Runtime, person: relationships.Relationship) -> str:
+    """Return the mark of a portrait after so many talks: one that waits is not drawn once more."""
+    least = runtime.config.memory.relational.deep_review_min_new_interactions
+    return review_queue.mark("portrait", person.id, str(person.interaction_count // least))
 
 
 def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> JobResult:

@@ -217,6 +217,7 @@ def _result(
         trailers=traced([job.session_id], runtime.model.name if asked else ""),
         record=made.episode.id if made.episode else "",
         asked=asked,
+        marks=tuple(portrait.mark(runtime, one) for one, update in made.portraits if update.good),
     )
 
 
