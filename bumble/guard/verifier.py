@@ -247,7 +247,7 @@ def _held(
     newer = corrections.newer(sentence, [*known, *(one for one in talk if one.who != own)])
     if newer and not (counted and any(one.text.endswith(newer) for one in stands)):
         return SourceVerdict("mend", f'it was put right since: "{newer}"')
-    return SourceVerdict("inference", "it follows by counting") if counted else KEPT
+    return SourceVerdict("inference", "it follows by counting") if counted == "guess" else KEPT
 
 
 def _is_of_itself(text: str, sources: ClaimSources) -> bool:
@@ -298,11 +298,13 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
 # numbers
 
 
-def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
-    """Return the number or date that nobody gave, empty if there is none; whether one follows."""
+def _made_up(
+    sentence: Subject, sources: Sequence[Source]
+) -> tuple[str, Literal["", "sum", "guess"]]:
+    """Return the number or date that nobody gave, empty if there is none; how one follows."""
+    counted: Literal["", "sum", "guess"] = ""
     if word := _strange_time(sentence, sources):
-        return word, False
-    counted = False
+        return word, counted
     for number in sentence.read.numbers:
         is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
@@ -312,8 +314,8 @@ def _made_up(sentence: Subject, sources: Sequence[Source]) -> tuple[str, bool]:
         if _is_given(number, sentence, sources):
             continue
         if not (_follows(number, sentence, sources) or _are_counted(number, sentence, sources)):
-            return number.word, False
-        counted = True
+            return number.word, ""
+        counted = "sum" if counted != "guess" and _is_sum(number, sentence, sources) else "guess"
     return "", counted
 
 
@@ -449,6 +451,23 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
     }
     near = {one.value for one in given if may_be(number, one, loosely=True)}
     return number.value in derived or _is_about(number, sentence, derived | near)
+
+
+def _is_sum(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
+    """Whether a number is what a cited one and another one of the same make, or leave."""
+    bearing = _bearing(sentence, sources)
+    alike = [
+        (one, source.at is not None)
+        for source in bearing
+        for one in source.read.numbers
+        if one.claimed and _count_alike(number, one)
+    ]
+    pairs = [
+        (one, other)
+        for (one, is_cited), (other, other_cited) in combinations(alike, 2)
+        if is_cited or other_cited
+    ]
+    return number.value in set(_by_sums(number, pairs))
 
 
 def _is_one_less(number: Number, other: Number) -> bool:

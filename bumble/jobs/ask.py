@@ -293,7 +293,7 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     whole, strangers = _recognized(runtime, shown, whole)
     answer, failed = _held(whole, shown, refused)
     if not failed:
-        return Draft(answer, strangers)
+        return Draft(_replacing(answer, whole, shown), strangers)
     # what was refused before isn't sent back
     new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
     again = _asked_again(runtime, question, new, shown) if new else {}
@@ -301,7 +301,37 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     answer, failed_again = _held(merged, shown, refused)
     lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
     dropped = tuple(Dropped(sentence.text, finding.why) for sentence, finding in lost.values())
+    answer = _replacing(answer, whole, shown)
     return Draft(answer, (*strangers, *dropped), len(again) - len(failed_again))
+
+
+def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) -> StretchAnswer:
+    """Let what is known stand where what was to take its place is not kept, or only believed.
+
+    Of several sentences, some of which are, it goes where these say all that the others did of it.
+
+    Args:
+        answer: What stands of an answer.
+        whole: The answer as it came.
+        shown: The stretch.
+    """
+    there = {label: one.text for label, one in shown.known.items()}
+    there |= {label: one.text for label, one in shown.beliefs.items()}
+    language = words.language(*(one.text for one in shown.messages))
+
+    def stems(*texts: str) -> set[str]:
+        return {stem for text in texts for stem in words.stems(text, language)}
+
+    def replacing(fact: TitledFact, before: TitledFact) -> TitledFact:
+        said = [one for one in fact.sentences if not one.inference]
+        places = {one.place for one in said}
+        lost = [one.text for one in before.sentences if one.place not in places]
+        alone = stems(*lost) - stems(*shown.names.values(), *(one.text for one in said))
+        gone = (name for name in fact.replaces if alone.isdisjoint(stems(there.get(name, ""))))
+        return replace(fact, replaces=tuple(gone) if said else ())
+
+    facts = map(replacing, answer.knowledge, whole.knowledge)
+    return replace(answer, knowledge=tuple(facts))
 
 
 def _recognized(
@@ -404,6 +434,8 @@ def _asked_again(
         if sentence.claims:
             found.update(one.id for one in shown.cited(sentence.cites) or shown.messages)
         found.update(one.id for one in shown.messages if one.text in finding.why)
+    # readings cite nothing: where only these are sent back, any message may mend them
+    found = found or {one.id for one in shown.messages}
     slots = {
         "name": shown.entity,
         "reasons": portrait.inside(_sent_back(*pair) for pair in failed.values()),

@@ -23,7 +23,7 @@ from bumble.errors import UserError
 from bumble.fallback import quotes, sayings
 from bumble.guard import corrections
 from bumble.jobs import ask, episode, portrait, renaming
-from bumble.jobs.scene import Scene, StretchJob
+from bumble.jobs.scene import KnownSentence, Scene, StretchJob
 from bumble.recall import belief_strength
 from bumble.records import base, episodes, journal, knowledge, provenance, relationships
 from bumble.records import beliefs as held
@@ -46,7 +46,7 @@ class LearntFact(Struct, frozen=True):
     title: str
     text: str
     cited: tuple[Message, ...]
-    replaces: tuple[str, ...] = ()  # sentences of knowledge that are no longer true
+    replaces: tuple[KnownSentence, ...] = ()  # of knowledge, no longer true
     ends: tuple[str, ...] = ()  # ids of beliefs, likewise
     named: str = ""  # what it is called where nothing else stays under its title
 
@@ -136,10 +136,10 @@ def _heard(
         was = seen.was if shown.stands(seen.person) else ""
         if seen.person not in drawn and (seen.note or was):
             new = tuple(each for each in seen.note if not portrait.is_told(each.text, known))
-            gone = tuple(one.text for one in shown.told(seen.replaces))
+            gone = tuple(one.text for one in shown.told(seen.replaces) if seen.note)
             yield HeardOf(seen.person, new, gone, _cites(seen.note), was)
     for fact in whole.knowledge:  # what stands in knowledge from now on, stood on somebody's page
-        for one in shown.told(fact.replaces) if fact.sentences else ():
+        for one in shown.told(fact.replaces):
             yield HeardOf(one.title, gone=(one.text,), cites=_cites(fact.sentences))
 
 
@@ -185,7 +185,7 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
                 replaced[0].title if replaced else title,
                 text,
                 shown.cited(_cites(said)),
-                tuple(each.text for each in replaced),
+                tuple(replaced),
                 tuple(one.id for label, one in shown.beliefs.items() if label in fact.replaces),
                 title,
             )
@@ -218,16 +218,19 @@ def _plan_facts(
             told.append(f"not written: {title}: {str(error).splitlines()[0]}")
             continue
         kept.append(fact)
-        if change is None:
-            continue
-        replaced += knowledge.lost(section.text, text) if section else 0
-        book, last = knowledge.parse(companions.decoded(change.data)), change
-        is_own = section is not None and section.provenance.by and text == fact.text
-        if is_own and knowledge.find(book, fact.named) is None:  # its title was of what is gone
-            with suppress(UserError):  # what can be no title gives it none
-                named = (title, fact.named, change.why)
-                last = knowledge.plan_rename(book, *named, by_entity=True) or change
-                book = knowledge.parse(companions.decoded(last.data))
+        if change is not None:
+            replaced += knowledge.lost(section.text, text) if section else 0
+            book, last = knowledge.parse(companions.decoded(change.data)), change
+            is_own = section is not None and section.provenance.by and text == fact.text
+            if is_own and knowledge.find(book, fact.named) is None:  # its title was of what is gone
+                with suppress(UserError):  # what can be no title gives it none
+                    named = (title, fact.named, change.why)
+                    last = knowledge.plan_rename(book, *named, by_entity=True) or change
+                    book = knowledge.parse(companions.decoded(last.data))
+        elsewhere, count = _plan_gone(shown, book, fact)
+        if elsewhere is not None:
+            replaced += count
+            book, last = knowledge.parse(companions.decoded(elsewhere.data)), elsewhere
     if replaced:
         told.append(f"{words.counted(replaced, 'sentence')} of knowledge replaced")
     last = renaming.plan_knowledge(renamings, book) or last
@@ -236,6 +239,32 @@ def _plan_facts(
     # one change of several to one file: the last, on what was read first
     change = changes.write(last.path, last.data.decode(), before.source, last.why)
     return replace(change, keeps=before.source is not None), tuple(told), kept
+
+
+def _plan_gone(
+    shown: Scene, book: knowledge.Knowledge, fact: LearntFact
+) -> tuple[changes.Change | None, int]:
+    """Plan to take out of other sections what a fact replaces there; with how much that is."""
+    last, count = None, 0
+    for other in dict.fromkeys(one.title for one in fact.replaces):
+        section = knowledge.find(book, other)
+        if section is None or section.locked or other == fact.title:
+            continue
+        text = knowledge.corrected(section.text, "", [one.text for one in fact.replaces])
+        lost, why = knowledge.lost(section.text, text), f"know about {fact.title}"
+        if not (lost and _may_correct(shown, fact, section)):
+            continue
+        change = (
+            knowledge.plan_set(
+                book, other, text, why, by_entity=True, provenance=section.provenance
+            )
+            if text
+            else knowledge.plan_remove(book, other, why, by_entity=True)
+        )
+        if change is not None:
+            count += lost
+            book, last = knowledge.parse(companions.decoded(change.data)), change
+    return last, count
 
 
 def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:
@@ -268,10 +297,13 @@ def _plan_ended(
 
 def _with(old: str, fact: LearntFact) -> str:
     """Return a section's text with a fact, without what it names as replaced."""
-    there = [one for one in words.sentences(old) if one not in fact.replaces]
+    gone = [one.text for one in fact.replaces]
+    there = [one for one in words.sentences(old) if one not in gone]
     told = words.sentences(fact.text)
     new = [one for one in told if not any(corrections.says_all(each, one) for each in there)]
-    return knowledge.corrected(old, words.paragraph(new), fact.replaces) if new else old
+    if not new and there == words.sentences(old):
+        return old
+    return knowledge.corrected(old, words.paragraph(new), gone)
 
 
 def _plan_heard(

@@ -346,7 +346,7 @@ def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
 
     Args:
         old: The section's text.
-        new: What is to stand in it.
+        new: What is to stand in it; empty: what gives way only goes.
         replaced: Sentences that give way.
     """
     fresh, rows, is_placed = words.sentences(new), list[str](), False
@@ -356,10 +356,10 @@ def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
             if sentence not in replaced and not any(_is_in(sentence, n) for n in fresh):
                 row.append(sentence)
             elif not is_placed:
-                row.append(new)
+                row += filter(None, [new])
                 is_placed = True
         rows += [words.paragraph(row)] if row or not line.strip() else []
-    return "\n".join(rows if is_placed else (*rows, new))
+    return "\n".join(rows if is_placed or not new else (*rows, new))
 
 
 def lost(old: str, new: str) -> int:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bumble.bridges.report.life import Collector
 from bumble.entity import changes
 from bumble.entity.folder import Entity
-from bumble.jobs import ask, stretch
+from bumble.jobs import ask, portrait, stretch
 from bumble.jobs.forgetting import forget
 from bumble.llm import openai_format, prompts
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -112,6 +112,15 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     assert state.read(entity.state).get(ask.REFUSED) is None
 
 
+def test_a_title_that_comes_back_alone_is_mended_by_the_talk(entity: Entity) -> None:
+    heard(entity, DOG)
+    again = {"place": "s1", "text": "Biscuit", "cites": [], "rests_on": []}
+    runtime, _ = dealt(entity, makes(HAS_DOG, title="Mitzi the cat"), mends(again))
+    assert DOG[1] in model_of(runtime).requests[1].messages[-1].content
+    [episode] = episodes.EPISODE.readable(entity.episodes)
+    assert episode.text.startswith("# Biscuit")
+
+
 def test_what_fails_twice_is_dropped_and_not_sent_back_by_a_later_pass(entity: Entity) -> None:
     heard(entity, DOG)
     still = {**INVENTED, "place": "s2"}
@@ -163,6 +172,52 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     apply(runtime, stretch.run(replace(runtime, model=model), job))
     assert f"k2: Slippers: {six['text']}" in model.requests[0].messages[-1].content
     assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
+
+
+SIZES = ("sam", "The waist is 68 cm, the skirt 62 cm long. Neuza comes to lunch on Sunday.")
+SIZE = claim("The waist is 68 cm and the skirt 62 cm.", "m1", rests=["waist is 68 cm"])
+LUNCH = claim("Neuza comes to lunch on Sunday.", "m1", rests=["Neuza comes to lunch"])
+
+
+def fitted(entity: Entity, *new: Any, replaces: list[str]) -> dict[str, str]:
+    """Tell of a dress and a visit, then make facts of what is said of both a day later."""
+    heard(entity, SIZES)
+    dealt(entity, makes(SIZE, knowledge=[fact("Dress", SIZE), fact("Visit", LUNCH)]))
+    line = ("sam", "The waist is 66 cm now, the skirt 5 cm shorter. Neuza is ill, no lunch.")
+    heard(entity, line, name="ses_2", at=NOON - timedelta(minutes=50))
+    runtime = runtime_of(entity)
+    [job] = stretch.check(runtime).jobs
+    looking = ScriptedModel([makes("We talked.")])
+    stretch.run(replace(runtime, model=looking), job)
+    shown = looking.requests[0].messages[-1].content
+    text = {"Dress": SIZE["text"], "Visit": LUNCH["text"]}
+    label = {
+        name: re.search(rf"(k\d): {name}: {re.escape(said)}", shown)[1]  # type: ignore[index]
+        for name, said in text.items()
+    }
+    learnt = fact("Dress", *new, replaces=[label[name] for name in replaces])
+    answers = ScriptedModel([makes("We talked.", knowledge=[learnt])])
+    apply(runtime, stretch.run(replace(runtime, model=answers), job))
+    return sections(entity)
+
+
+def test_a_sum_of_what_is_known_is_known_and_each_label_counts_in_its_section(
+    entity: Entity,
+) -> None:
+    new = claim(
+        "The waist is 66 cm and the skirt 57 cm; Neuza is ill.", "m1", rests=["5 cm shorter"]
+    )
+    after = fitted(entity, new, replaces=["Dress", "Visit"])
+    assert after == {"Dress": new["text"]}
+    assert not list(beliefs.BELIEF.readable(entity.beliefs))
+
+
+def test_what_only_a_dropped_or_inferred_sentence_would_replace_stays(entity: Entity) -> None:
+    new = claim("The waist is 66 cm.", "m1", rests=["waist is 66 cm"])
+    lost = claim("Neuza is ill at the lunch in Paris.", "m1", rests=["Neuza is ill"])
+    guess = claim("The skirt falls well.", "m1", rests=["5 cm shorter"], inference=True)
+    after = fitted(entity, new, lost, guess, replaces=["Dress", "Visit"])
+    assert after == {"Dress": f"{SIZE['text']}\n{new['text']}", "Visit": LUNCH["text"]}
 
 
 @pytest.mark.parametrize("line", ["On 18 May I ran 6 miles.", "I ran 6 miles, not 8."])
@@ -384,6 +439,28 @@ def test_a_portrait_takes_in_the_notes_and_none_that_loses_much_is_taken(entity:
     dealt(entity, makes(HAS_DOG, people=[seen("Sam", f"{long}\nSam sings.")]))
     after = relationships.find(entity.relationships, "sam")
     assert (after.text, after.pending) == (f"{long}\nSam sings.", ())
+
+
+def test_a_portrait_that_waits_for_review_is_not_drawn_once_more(entity: Entity) -> None:
+    heard(entity, DOG)
+    drawn = [seen("Sam", "Sam is at ease with me.\nHe likes his dog more than his slippers.")]
+    runtime = runtime_of(entity, makes(HAS_DOG, people=drawn))
+    [job] = stretch.check(runtime).jobs
+    result, _ = stretch.run(runtime, job).planned()
+    [sam] = relationships.PERSON.readable(entity.relationships)
+    assert result.marks == (portrait.mark(runtime, sam),)
+
+
+def test_what_was_only_dreamt_is_shown_as_no_belief(entity: Entity) -> None:
+    for n, category in enumerate(("dream_insight", "world_fact")):
+        text = f"A dog with slippers, {category}."
+        one = beliefs.new(f"bel_{n}", text, category, 0.6, NOON, provenance=OWN)
+        write(entity, beliefs.BELIEF.plan_new(one, ""))
+    heard(entity, DOG)
+    runtime, _ = dealt(entity, makes(HAS_DOG))
+    asked = model_of(runtime).requests[0].messages[-1].content
+    assert "b1: A dog with slippers, world_fact." in asked
+    assert "dream_insight" not in asked
 
 
 def test_a_portrait_edited_meanwhile_stays_and_the_rest_is_kept(entity: Entity) -> None:
