@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -293,6 +293,14 @@ def stays_here(chosen: choice.Choice) -> bool:
     if chosen.backend in ("embedded", "script"):
         return True
     return printable.is_loopback(chosen.url) and not chosen.model.endswith(IN_THE_CLOUD)
+
+
+def works_here(opened: Configured) -> bool:
+    """Whether the model works on this machine, which does one thing at a time."""
+    with suppress(UserError):
+        named = choice.named(opened.config.llm, "")
+        return named is None or stays_here(named)
+    return True  # whoever opens it says what is wrong
 
 
 def _read(

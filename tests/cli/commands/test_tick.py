@@ -216,6 +216,23 @@ def test_a_chat_stops_who_settles_and_is_not_kept_waiting(living: Run) -> None:
     assert living.text(WAITING) == ""
 
 
+@posix
+def test_a_chat_leaves_alone_who_waits_for_an_answer_from_elsewhere(living: Run) -> None:
+    living.write(WAITING, "a 1\n")
+    words = [sys.executable, "-c", SLOW, "-e", str(living.entity.root), "tick", "--settle-only"]
+    elsewhere = {"BUMBLE_LLM_MODEL": "able", "BUMBLE_LLM_BASE_URL": "https://llm.example.org/v1"}
+    environ = {**living.environ, **elsewhere}
+    process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "begun\n"
+        assert living.ok("chat", "Hi").out == "Hello Sam.\n"
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait(5)
+
+
 def test_settling_only_makes_the_passes_of_one_turn(living: Run) -> None:
     living.ok("remind", "add", "Tea", "--at", "2026-05-24T10:00", "--deliver", "journal")
     living.write(WAITING, "a 1\nb 1\nb 2\n")
