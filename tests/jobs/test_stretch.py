@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bumble.bridges.report.life import Collector
 from bumble.entity import changes
 from bumble.entity.folder import Entity
-from bumble.jobs import ask, portrait, stretch
+from bumble.jobs import ask, consolidate, stretch
 from bumble.jobs.forgetting import forget
 from bumble.llm import openai_format, prompts
 from bumble.llm.scripted import Reply, ScriptedModel
@@ -30,6 +30,7 @@ from bumble.records.base import Provenance
 from bumble.records.provenance import Reader
 from bumble.records.relationships import PendingNote, Scores
 from bumble.runtime import people as meetings
+from bumble.runtime import review_queue
 from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles
@@ -444,11 +445,21 @@ def test_a_portrait_takes_in_the_notes_and_none_that_loses_much_is_taken(entity:
 def test_a_portrait_that_waits_for_review_is_not_drawn_once_more(entity: Entity) -> None:
     heard(entity, DOG)
     drawn = [seen("Sam", "Sam is at ease with me.\nHe likes his dog more than his slippers.")]
-    runtime = runtime_of(entity, makes(HAS_DOG, people=drawn))
-    [job] = stretch.check(runtime).jobs
-    result, _ = stretch.run(runtime, job).planned()
     [sam] = relationships.PERSON.readable(entity.relationships)
-    assert result.marks == (portrait.mark(runtime, sam),)
+    write(entity, relationships.plan_update(sam, "", interaction_count=3))
+    runtime = runtime_of(entity, makes(HAS_DOG, people=drawn))
+
+    def due() -> set[str]:
+        return {step.part.name for step in consolidate.check(runtime, force=True).jobs}
+
+    assert "portraits" in due()
+    [job] = stretch.check(runtime).jobs
+    _, proposed = stretch.run(runtime, job).planned()
+    dealt = {
+        review_queue.SECTION: {review_queue.DEALT: dict.fromkeys(proposed.marks, "2026-05-24")}
+    }
+    write(entity, state.plan_write(state.read(entity.state), dealt, ""))
+    assert "portraits" not in due()
 
 
 def test_what_was_only_dreamt_is_shown_as_no_belief(entity: Entity) -> None:
