@@ -454,13 +454,20 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
 
 
 def _is_sum(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
-    """Whether a number is what a cited one and another one of the same make, or leave."""
+    """Whether a number is what a cited one and another one of the same make, or leave.
+
+    A small one may be so by chance: there all three have to count one thing that is named.
+    """
     bearing = _bearing(sentence, sources)
+
+    def is_named(one: Number) -> bool:
+        return number.value >= _SURE or number.kind == one.kind == "thing"
+
     alike = [
         (one, source.at is not None)
         for source in bearing
         for one in source.read.numbers
-        if one.claimed and _count_alike(number, one)
+        if one.claimed and _count_alike(number, one) and is_named(one)
     ]
     pairs = [
         (one, other)

@@ -197,6 +197,28 @@ def test_months_are_counted_from_the_one_that_is_named() -> None:
         assert verifier.check(claim, sources).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("told", "known", "text", "verdict"),
+    [
+        (
+            "die Miete steigt um 50 Euro",
+            "Die Miete ist 900 Euro.",
+            "Die Miete ist 950 Euro.",
+            "keep",
+        ),
+        ("murieron 3 gallinas", "Sam tiene 12 gallinas.", "Quedan 9 gallinas.", "keep"),
+        ("train 10:15 platform 4", "", "The train is at platform 6.", "inference"),  # by chance
+        ("I pay the club 12 a month", "", "The club is 144 a year.", "inference"),
+    ],
+)
+def test_a_plain_sum_of_what_was_said_and_is_known_is_known(
+    told: str, known: str, text: str, verdict: str
+) -> None:
+    said = (Said("m1", AT, "Sam", told),)
+    sources = ClaimSources(said, (known,) if known else (), ("Ada", "Sam"), entity="Ada")
+    assert verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict == verdict
+
+
 def test_who_told_the_entity_something_is_no_reading_of_its_own() -> None:
     told = "My bus number is 27."
     sources = ClaimSources((Said("m1", AT, "Sam", told),), names=("Ada", "Sam"), entity="Ada")
