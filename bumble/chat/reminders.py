@@ -47,11 +47,7 @@ def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
     messages: list[sessions.Message] = []
     noted: list[Change] = []
     for reminder in schedule.due_reminders(runtime.entity, at)[0] if runtime.writes else ():
-        if (
-            reminder.deliver != reminders.SESSION
-            or reminder.person not in session.people
-            or not base.may_read(reminder.provenance.audience, session.people)
-        ):
+        if reminder.deliver != reminders.SESSION or not reminder.may_be_said(session.people):
             continue
         try:
             following = _following(runtime, reminder, at)
@@ -118,7 +114,7 @@ def worded(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> str:
     """Word a reminder in the language of whom it is for; one that comes late says when it was due.
 
     One that repeats was due at the last time that has come. A message of the entity's own is as it
-    is.
+    is; what somebody else has it say is quoted, with their name.
     """
     if reminder.provenance.by == provenance.ITSELF:
         return reminder.text
@@ -129,8 +125,12 @@ def worded(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> str:
         due = max(due, schedule.newest(reminder.repeat, at, runtime.zone))
     day = quotes.weekday(due, words, year=True, timed=True)
     late = f" ({day})" if at - due >= LATE else ""
+    quoted = quotes.marked(one_line(reminder.text), words)
     if provenance.is_untrusted(reminder.provenance.trust):  # nobody here has said it
-        return f"{words.due[1]}{late}: {quotes.marked(one_line(reminder.text), words)}"
+        return f"{words.due[1]}{late}: {quoted}"
+    if reminder.asked_by:
+        name = people.name_of(runtime, reminder.asked_by)
+        return f"{words.due[0]}{f' ({name})' if name else ''}{late}: {quoted}"
     return f"{words.due[0]}{late}: {reminder.text}"
 
 

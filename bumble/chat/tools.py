@@ -20,7 +20,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import verifier
+from bumble.guard import clauses, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -31,6 +31,7 @@ from bumble.records import (
     knowledge,
     projects,
     provenance,
+    relationships,
     reminders,
     skills,
     working,
@@ -129,9 +130,20 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
         return Result(f"failed: {error.strerror or error}", failed=True)
 
 
-def _planned(plan: Plan, told: str = "saved", more: str = "") -> Result:
-    """Return that something is written; made at once, it refuses what it would refuse later."""
-    return Result(f"{told if plan() else 'that is already written down'}{more}", plans=(plan,))
+def _planned(context: ToolContext, plan: Plan, told: str = "saved", more: str = "") -> Result:
+    """Return that something is written; made at once, it refuses what it would refuse later.
+
+    Where it is kept from somebody who talks here, it says for whom it is.
+    """
+    met = {
+        one.id: one.name
+        for one in relationships.PERSON.readable(context.entity.relationships)
+        if one.interaction_count
+    }
+    names = " and ".join(met.get(one, one) for one in context.readers)
+    kept = f", for {names} alone" if context.readers and met.keys() - {*context.readers} else ""
+    written = f"{told}{kept}" if plan() else "that is already written down"
+    return Result(f"{written}{more}", plans=(plan,))
 
 
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -161,16 +173,21 @@ def _vouch(context: ToolContext, *texts: str) -> None:
     Raises:
         RefusedError: If it was not.
     """
+    if (context.read or context.in_mind) and (named := _unsaid(context, *texts)):
+        raise RefusedError(
+            f"nobody here said {named}, and something was read that is not theirs; "
+            "write down what the person tells you, in their words"
+        )
+
+
+def _unsaid(context: ToolContext, *texts: str) -> str:
+    """Name the lines that the person has not said in this conversation; empty: they said all."""
     sources = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
-    if not (context.read or context.in_mind) or verifier.was_said("\n".join(texts), sources):
-        return
+    if verifier.was_said("\n".join(texts), sources):
+        return ""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     unsaid = [line for line in lines if not verifier.was_said(line, sources)] or lines
-    named = "; ".join(f'"{words.shorten(line, UNSAID_CHARS)}"' for line in unsaid[:MOST_UNSAID])
-    raise RefusedError(
-        f"nobody here said {named}, and something was read that is not theirs; "
-        "write down what the person tells you, in their words"
-    )
+    return "; ".join(f'"{words.shorten(line, UNSAID_CHARS)}"' for line in unsaid[:MOST_UNSAID])
 
 
 def _own_words(context: ToolContext) -> base.Provenance:
@@ -242,7 +259,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     replaced = knowledge.lost(old, new)
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
     more = f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}' if missed else ""
-    return _planned(plan, f"saved{told}", more)
+    return _planned(context, plan, more=f"{told}{more}")
 
 
 def _sentences_of(lines: str, text: str) -> tuple[list[str], list[str]]:
@@ -260,45 +277,70 @@ def _quoted(sentences: Iterable[str]) -> str:
 def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result:
     origin, zone, why = _own_words(context), context.runtime.zone, "write in the journal"
     entry = (context.at, arguments["text"], zone, why)
-    return _planned(lambda: journal.plan_add(*entry, provenance=origin), "written")
+    return _planned(context, lambda: journal.plan_add(*entry, provenance=origin), "written")
 
 
 def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    """Set a reminder for whoever spoke last, or take one back."""
+    """Set a reminder for whoever spoke last, or for whom they name; or take one back."""
     text, runtime = words.one_line(arguments.get("text", "")), context.runtime
     said = (each.speaker for each in reversed(context.session.messages) if each.role == "user")
-    person = next(said, people.owner_id(runtime.entity, runtime.identity))
-    gone = words.one_line(arguments.get("gone", ""))
-    meant = _set_before(gone, person, context) if gone else None
+    speaker = next(said, people.owner_id(runtime.entity, runtime.identity))
+    gone, name = (words.one_line(arguments.get(key, "")) for key in ("gone", "for"))
+    when, repeat = (arguments.get(key, "").strip() for key in ("at", "repeat"))
+    meant = _set_before(gone, speaker, context) if gone else None
     why = "it is not wanted any more"
     plans = (partial(reminders.REMINDER.plan_forget, meant, why),) if meant else ()
-    if meant and not (text or arguments.get("at")):
+    if meant and not (text or when or repeat):
         return Result("taken back", plans=plans)
-    if meant and meant.repeat:
-        raise ValueError(f"it repeats ({meant.repeat}), and only `bumble remind edit` moves it")
+    if meant and meant.repeat and not repeat:
+        raise ValueError(f"it repeats ({meant.repeat}): give `repeat`, or `gone` alone to end it")
     text = text or (words.one_line(meant.text) if meant else "")
-    if not (text and arguments.get("at")):
+    person = meant.person if meant else speaker
+    if name:
+        person = people.listener(runtime.entity, runtime.identity, name, context.readers)
+    if not text or not (when or repeat or person != speaker):
         raise ValueError("`text` and `at` are needed: what is to be said, and when")
-    if not (meant and text == words.one_line(meant.text)):
+    is_new = not (meant and (text, person) == (words.one_line(meant.text), meant.person))
+    if is_new and person not in context.readers:
+        _may_pass_on(text, arguments.get("asked", ""), name or person, context)
+    elif is_new:
         _vouch(context, text)
-    at = moments.local(arguments["at"], runtime.zone).astimezone(runtime.zone)
-    if at <= context.at:
+    at = schedule.following(repeat, context.at, runtime.zone) if repeat else context.at
+    if when:
+        at = moments.local(when, runtime.zone).astimezone(runtime.zone)
+    if when and at <= context.at:
         raise ValueError(f"{at:%Y-%m-%d %H:%M} is over; it is {context.at:%Y-%m-%d %H:%M} now")
     reminder = reminders.new(
         base.new_id(reminders.REMINDER.prefix, context.at, runtime.rng),
         at,
         text,
+        repeat=repeat,
         person=person,
+        asked_by="" if person == speaker else speaker,
         deliver=reminders.SESSION,
         provenance=context.provenance,
     )
     why = f"remind: {tokens.cut(text, WHY_TOKENS)}"
     planned = (lambda: reminders.REMINDER.plan_new(reminder, why), *plans)
-    return Result(f"set for {at:%A, %Y-%m-%d %H:%M}", plans=planned)
+    told = f"set for {at:%A, %Y-%m-%d %H:%M}" if when or repeat else "set for the next talk"
+    told += f", and again and again ({repeat})" if repeat else ""
+    return Result(f"{told}{'' if person == speaker else f' with {name or person}'}", plans=planned)
+
+
+def _may_pass_on(text: str, asked: str, name: str, context: ToolContext) -> None:
+    """See to it that nobody's words reach another, unless it is theirs and they ask for it.
+
+    Raises:
+        RefusedError: If they have not said it in this conversation, or not asked for that.
+    """
+    if not any(clauses.asks(asked, one.text) for one in context.said):
+        raise RefusedError(f"nobody here asked you to tell {name}: copy their words into `asked`")
+    if unsaid := _unsaid(context, text):
+        raise RefusedError(f"nobody here said {unsaid}: pass on what they said, in their words")
 
 
 def _set_before(text: str, person: str, context: ToolContext) -> reminders.Reminder:
-    """Return the reminder of somebody that says a text; of several that has the time in it, too.
+    """Return the reminder that somebody set and that says a text; of several one with the time.
 
     Raises:
         RefusedError: If something was read that is not theirs, and they did not speak of it.
@@ -328,7 +370,7 @@ def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
     text, kind = arguments["text"], arguments["type"]
     _vouch(context, text)
     note = (context.at, kind, text, context.runtime.zone, context.provenance, "note it down")
-    return _planned(lambda: working.plan_note(*note), "noted")
+    return _planned(context, lambda: working.plan_note(*note), "noted")
 
 
 def _make_anchor(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -399,7 +441,7 @@ def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Resul
         )
         return projects.plan_edit(project, values, why.strip() or None, note, provenance=shared)
 
-    return _planned(plan)
+    return _planned(context, plan)
 
 
 def _list_skills(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -449,7 +491,7 @@ def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
             provenance=context.provenance,
         )
 
-    saved = _planned(plan)
+    saved = _planned(context, plan)
     old = skills.SKILL.match(skills.SKILL.readable(context.entity.skills), name)
     if old is not None:
         _keep_most(name, old.text, body, old.provenance, context)

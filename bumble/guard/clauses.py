@@ -38,6 +38,7 @@ _DENIALS = {
     "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
+_DENYING = frozenset().union(*_DENIAL.values()) - {"en", "et"}  # which are "in" and "and", too
 # Before a thing: "no fish", "kein Boule" puts no name right.
 _NO_SUCH = """
 kein keine keinen keiner koi koa aucun aucune ningun ninguna nessuna nenhum nenhuma geen ingen inget
@@ -240,6 +241,22 @@ def denies(token: str, language: str) -> bool:
     if language != "en" or not _CONTRACTED.search(token):
         return token in _DENIAL.get(language, ())
     return _CONTRACTED.sub("n't", token) in stop_words.WORDS
+
+
+def asks(wish: str, text: str) -> bool:
+    """Whether a text has some words in their order, and no denial right before or behind them.
+
+    Of any language: of a few words it is not known which one they are in.
+    """
+    wanted, told = stop_words.words(wish), stop_words.words(text)
+    size = len(wanted)
+
+    def is_denied(start: int) -> bool:
+        beside = (*told[max(0, start - 2) : start], *told[start + size : start + size + 1])
+        return any(denies(one, "en") or stop_words.folded(one) in _DENYING for one in beside)
+
+    starts = range(len(told) if wanted else 0)
+    return any(told[n : n + size] == wanted and not is_denied(n) for n in starts)
 
 
 def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ def notes_text(entity: Entity, readers: Sequence[str]) -> str:
 
 
 def reminders_text(runtime: Runtime, session: sessions.Session) -> str:
-    """Word the next reminders that are set for who spoke last, of what they or the entity said.
+    """Word the next reminders that who spoke last has set, for whom, of what they or it said.
 
     With several present, those that all of these were told.
     """
@@ -220,10 +220,11 @@ def reminders_text(runtime: Runtime, session: sessions.Session) -> str:
     ]
     rows = [
         f"- {one.at.astimezone(runtime.zone):%A %Y-%m-%d %H:%M}"
-        f"{f' ({one.repeat})' if one.repeat else ''}: {prompts.harmless(words.one_line(one.text))}"
+        f"{f' ({one.repeat})' if one.repeat else ''}{f', for {one.person}' if one.asked_by else ''}"
+        f": {prompts.harmless(words.one_line(one.text))}"
         for one in waiting[:SHOWN_REMINDERS]
     ]
-    return "\n".join(("Reminders that are set for them:", *rows)) if rows else ""
+    return "\n".join(("Reminders that are set:", *rows)) if rows else ""
 
 
 def dream_text(runtime: Runtime, session: sessions.Session) -> str:

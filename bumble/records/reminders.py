@@ -7,7 +7,7 @@ schedules or of delivering.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, tzinfo
 from pathlib import Path
@@ -57,6 +57,7 @@ class Reminder(kind.Record, frozen=True, kw_only=True):
     person: Annotated[str, fields.Key("for")] = (
         ""  # id of whom it is for; empty: nobody in particular
     )
+    asked_by: str = ""  # id of who has it said to somebody else; empty: nobody else has
     deliver: Annotated[str, fields.Key(read=_delivery)]
     command: tuple[str, ...]  # delivery `command`: program and arguments; hears the text
     delivered: Annotated[datetime | None, fields.LATER] = None  # when it was last said
@@ -85,6 +86,14 @@ class Reminder(kind.Record, frozen=True, kw_only=True):
     def concerned(self) -> tuple[str, ...]:
         return (self.person,)
 
+    def may_be_said(self, people: Sequence[str]) -> bool:
+        """Whether all of some people may hear it: who was there when it was asked for, or is meant.
+
+        Until it is said, nobody else is shown it: not even whom it is for.
+        """
+        told = self.provenance.audience
+        return self.person in people and base.may_read(told and (*told, self.person), people)
+
     @property
     def headline(self) -> str:
         person = f" for {self.person}" if self.person else ""
@@ -109,7 +118,7 @@ REMINDER = kind.RecordKind(
     forgetting="file",
     merging="bumble",
     prefix="rem",
-    people_keys=("for", "audience"),
+    people_keys=("for", "asked_by", "audience"),
     counted=True,
 )
 
@@ -134,6 +143,7 @@ def new(
     *,
     repeat: str = "",
     person: str = "",
+    asked_by: str = "",
     deliver: str = JOURNAL,
     command: tuple[str, ...] = (),
     provenance: Provenance | None = None,
@@ -143,7 +153,7 @@ def new(
     Raises:
         ValueError: If the text is empty, or what its delivery needs is missing.
     """
-    values = {"at": at, "repeat": repeat, "for": person, "command": command}
+    values = {"at": at, "repeat": repeat, "for": person, "asked_by": asked_by, "command": command}
     values |= {"deliver": deliver if deliver != _delivery(values, "deliver") else ""}
     return REMINDER.new(reminder_id, text, provenance, **values)
 

@@ -69,9 +69,12 @@ def due_reminders(
 
 
 def waiting(entity: Entity, person: str, readers: Sequence[str]) -> list[reminders.Reminder]:
-    """Return the reminders that are set for somebody and that all present may meet, next first."""
+    """Return the reminders that somebody has set and that all present may meet, next first.
+
+    What another has said to them is no business of theirs until it is said.
+    """
     there, _ = reminders.yet_to_say(entity.reminders)
-    mine = (one for one in there if one.person == person)
+    mine = (one for one in there if (one.asked_by or one.person) == person)
     told = (one for one in mine if base.may_read(one.provenance.audience, readers))
     return sorted(told, key=lambda one: one.at)
 

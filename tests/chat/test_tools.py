@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from bumble.chat import reminders as cycle
 from bumble.chat import tool_list, tools
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import knowledge, reminders, working
+from bumble.records import knowledge, reminders, sessions, working
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
 from tests.support.turns import act, say, stored, talk
@@ -235,3 +236,63 @@ def test_a_reminder_that_is_set_is_shown_and_moved_or_taken_back(ada: Entity) ->
     assert 'set for them: "Ring the vet. 09:00"' in told("Not the dentist.")
     assert told("No need to ring the vet any more.") == "taken back"
     assert reminders.REMINDER.files(ada.reminders) == []
+
+
+def test_what_one_wants_another_told_is_said_to_them_alone_with_who_asked(ada: Entity) -> None:
+    asked, vet = "can you let Sam know", "The vet is on Saturday at 10."
+    calls = [
+        {"text": vet},
+        {"text": vet, "for": "Sam"},
+        {"text": "The vet is dear.", "for": "Sam", "asked": asked},
+        {"text": vet, "for": "Josias", "asked": asked},
+        {"text": "Kim put 350 in.", "for": "Sam", "asked": "tell Sam"},
+        {"text": vet, "for": "sam", "asked": asked},
+    ]
+    replies = [one for call in calls for one in (act("remind", **call), say("Yes."))]
+    replies += [say("Hello."), say("Fine."), say("Saturday at 10.")]
+    clock = lives.Clock()
+    model = ScriptedModel(replies)
+    runtime = lives.runtime_of(ada, model, clock, flags=NOTES)
+
+    def told(text: str) -> str:
+        steps = talk(runtime, text, "Kim").outcome.steps
+        return next(one.text for step in steps for one in step.results)
+
+    wish = f"I put 350 in, don't tell Sam. The vet is on Saturday at 10, {asked}?"
+    failed = [told(wish) for _ in calls[:-1]]
+    assert "copy their words into `asked`" in failed[1]
+    assert "copy their words into `asked`" in failed[4]
+    assert 'nobody here said "The vet is dear."' in failed[2]
+    assert 'nobody who talks here is called "Josias"' in failed[3]
+    assert told(wish) == "set for the next talk with sam"
+    (path,) = reminders.REMINDER.files(ada.reminders)
+    assert reminders.REMINDER.load(path).provenance.audience == ("kim",)
+    talk(runtime, "Anything new?", "Kim")
+    assert ", for sam: The vet" in model.requests[-1].messages[-1].content
+    assert cycle.for_talk(runtime, sessions.new("ses_1", clock.at, "kim")).messages == ()
+    company = sessions.new("ses_1", clock.at, "sam", ["bo"])
+    assert cycle.for_talk(runtime, company).messages == ()
+    (message,) = cycle.for_talk(runtime, sessions.new("ses_1", clock.at, "sam")).messages
+    assert message.text == f"Reminder (Kim): “{vet}”"
+    talk(runtime, "Hello.")
+    assert "vet" not in str(model.requests[-1])
+
+
+def test_a_reminder_may_come_again_and_again(ada: Entity) -> None:
+    calls = [
+        {"text": "Two drops.", "repeat": "0 8 * *"},
+        {"text": "Two drops.", "repeat": "0 8 * * *"},
+    ]
+    calls += [{"gone": "Two drops."}]
+    model = ScriptedModel([one for call in calls for one in (act("remind", **call), say("Yes."))])
+    runtime = lives.runtime_of(ada, model, flags=NOTES)
+    wish = "Remind me daily at 8: two drops."
+    told = [
+        next(one.text for step in talk(runtime, wish).outcome.steps for one in step.results)
+        for _ in calls
+    ]
+    assert "it takes five fields" in told[0]
+    assert told[1:] == [
+        "set for Monday, 2026-05-25 08:00, and again and again (0 8 * * *)",
+        "taken back",
+    ]

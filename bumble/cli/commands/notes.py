@@ -322,7 +322,12 @@ def add_reminder(
         typer.Option("--cron", metavar="SCHEDULE", help='Again and again: "0 9 * * MON-FRI".'),
     ] = None,
     person: Annotated[
-        str | None, typer.Option("--for", metavar="PERSON", help="Whom it is for.")
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="PERSON",
+            help="Whom it is for; another hears who left it, and without a time in their next talk.",
+        ),
     ] = None,
     deliver: Annotated[
         Literal["journal", "session", "command"] | None,
@@ -345,10 +350,12 @@ def add_reminder(
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
     made_at = opened.now
-    due = _due(opened, at, after, cron, made_at)
     how = deliver or (reminders.COMMAND if command else reminders.SESSION)
     for_owner = how == reminders.SESSION and not person
     whom = people.speaking(opened, person) if person or for_owner else None
+    passes_on = how == reminders.SESSION and whom is not None and whom.trust != "owner"
+    is_now = passes_on and not (at or after or cron)
+    due = made_at if is_now else _due(opened, at, after, cron, made_at)
     audience = (whom.id,) if whom and not for_owner else ()
     with writing.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
@@ -358,6 +365,7 @@ def add_reminder(
                 draft,
                 repeat=cron or "",
                 person=whom.id if whom else "",
+                asked_by=people.speaking(opened, None).id if passes_on else "",
                 deliver=how,
                 command=tuple(shlex.split(command or "")),
                 provenance=base.Provenance(by="remind add", trust="owner", audience=audience),

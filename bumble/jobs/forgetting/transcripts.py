@@ -18,7 +18,7 @@ from bumble.jobs.forgetting.draft import (
     speech_of,
     without_sentences,
 )
-from bumble.records import base, fields, jsonl, session_files, sessions
+from bumble.records import base, fields, jsonl, reminders, session_files, sessions
 from bumble.text import moments
 
 # What a line of a transcript keeps when its words go; a later version may add words of any name.
@@ -36,6 +36,11 @@ def hear(draft: ForgettingDraft) -> None:
     """Find what they said, what was answered to it, and what of it nobody else said."""
     own: list[Remark] = []
     of_others: list[Remark] = []
+    draft.gone |= {  # what they had said to others goes with the words by which that was done
+        one.id
+        for one in reminders.REMINDER.readable(draft.entity.reminders)
+        if one.asked_by == draft.person and draft.is_past(base.time_of(one.id))
+    }
     for path in session_files.SESSION.paths(draft.entity):
         session = session_files.load(path)
         lost = _lost_messages(draft, session)
@@ -78,7 +83,8 @@ def _lost_messages(draft: ForgettingDraft, session: sessions.Session) -> set[str
             anew = answers and entry is not None and entry.is_met_after(message)
         elif message.unprompted:
             answers = False
-        if ((answers or alone) and not anew) or message.id in draft.gone:
+        is_theirs = not draft.gone.isdisjoint((message.id, message.extra.get("reminder")))
+        if ((answers or alone) and not anew) or is_theirs:
             lost.add(message.id)
     return lost
 

@@ -86,11 +86,11 @@ def test_one_for_somebody_is_said_in_their_talk_and_heard_with_the_next_message(
     run.write("script.yaml", "- Hello.\n- text: Fine.\n  always: true\n")
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
     run.ok("chat", "Hi", "--as", "Kim")
-    run.ok("remind", "add", "Call the bank", "--in", "1m", "--for", "kim")
+    run.ok("remind", "add", "Call the bank", "--for", "kim")
     run.ok("remind", "run")
     assert "in the meantime" not in run.ok("chat", "Hello", "--as", "Bo").err
     ran = run.ok("chat", "How are you?", "--as", "Kim")
-    assert "Ada said in the meantime: Reminder: Call the bank" in ran.err
+    assert "Ada said in the meantime: Reminder (Sam): “Call the bank”" in ran.err
     assert "in the meantime" not in run.ok("chat", "And now?", "--as", "Kim").err
 
 

@@ -329,6 +329,21 @@ def test_dreams_skills_and_reminders_that_are_of_them_alone_go(entity: Entity) -
     assert SECRET not in "".join(one.text for one in beliefs.BELIEF.readable(entity.beliefs))
 
 
+def test_what_they_had_said_to_somebody_else_goes_with_the_message_that_said_it(
+    entity: Entity,
+) -> None:
+    asked = reminders.new("rem_9", NOON, "The blue room.", person="bo", asked_by="sam")
+    write(entity, reminders.REMINDER.plan_new(asked, ""))
+    told = {"unprompted": True, "reminder": "rem_9"}
+    line = sessions.Message("msg_9", NOON, "assistant", "Reminder: “The blue room.”", extra=told)
+    there = session_files.load(entity.sessions / "ses_3" / sessions.FILE)
+    write(entity, sessions.plan_append(there, [line], ""))
+    assert forgotten(entity).counts["reminders"] == 1
+    assert "blue room" not in "".join(
+        path.read_text(encoding="utf-8") for path in entity.root.rglob("*.*") if path.is_file()
+    )
+
+
 def test_what_a_person_wrote_of_them_stays_word_for_word_and_is_named(entity: Entity) -> None:
     alone, told = Provenance(audience=("sam",)), f"Sam has {SECRET}."
     write(
