@@ -155,6 +155,7 @@ def _blocks(
     shown = shown_to(moment.soma, session.people)
     names = [tool.name for tool in tool_list.declared(tools.allowed(runtime, session.people))]
     files = workspace.names(runtime.entity, session.people)
+    own = tools.is_owners(runtime, session.people)  # how it went with others is not for them
     return [
         Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
         Block("outside tools", tools.outside_text(recalled.outside)),
@@ -163,7 +164,7 @@ def _blocks(
         Block("workspace", preamble.workspace_text(runtime, files)),
         *recalled.memories,
         Block("handover", handover.prompt_text(recalled.brief, at)),
-        Block("tools", preamble.tools_text(runtime, profile, names, at)),
+        Block("tools", preamble.tools_text(runtime, profile, names, at) if own else ""),
         Block("machine", machine),
     ]
 

@@ -170,7 +170,11 @@ def _lived(runtime: Runtime, turn: Turn) -> list[Plan]:
 def plan_tools(runtime: Runtime, outcome: LoopOutcome, at: datetime) -> Change | None:
     """Plan to count which tools did work, and which of it failed."""
     names = {tool.name for tool in tool_list.declared(runtime.config.tools)} - tools.AGENCY
-    uses = [(call.name, result.failed) for call, result in outcome.pairs if call.name in names]
+    uses = [
+        (call.name, result.failed and not result.refused)
+        for call, result in outcome.pairs
+        if call.name in names
+    ]
     file = self_model.read(runtime.entity.self_model)
     return self_model.plan_used(file, uses, at, "how its tools served")
 

@@ -92,12 +92,13 @@ def context_of(
 def allowed(runtime: Runtime, readers: Sequence[str]) -> ToolsConfig:
     """Return which tools there are in a talk of some people: speech of others runs no program."""
     config = runtime.config.tools
-    if not config.run_command or _is_owners(runtime, readers):
+    if not config.run_command or is_owners(runtime, readers):
         return config
     return replace(config, run_command=False)
 
 
-def _is_owners(runtime: Runtime, readers: Sequence[str]) -> bool:
+def is_owners(runtime: Runtime, readers: Sequence[str]) -> bool:
+    """Whether a talk is the owner's alone."""
     return set(readers) <= {people.owner_id(runtime.entity, runtime.identity)}
 
 
@@ -125,7 +126,8 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
         context.read.update({result.trust} - {""})
         return result
     except (UserError, ValueError) as error:
-        return Result(f"failed: {error}", failed=True)
+        refused = isinstance(error, RefusedError)
+        return Result(f"failed: {error}", failed=True, refused=refused)
     except OSError as error:  # a name too long for the system, a file where a folder should be
         return Result(f"failed: {error.strerror or error}", failed=True)
 
@@ -582,7 +584,7 @@ def outside(runtime: Runtime, session: Session) -> OutsideTools | None:
     """
     if runtime.outside is None:  # who the owner is, every portrait is asked
         return None
-    return runtime.outside if _is_owners(runtime, session.people) else None
+    return runtime.outside if is_owners(runtime, session.people) else None
 
 
 def outside_text(offered: Sequence[Tool]) -> str:

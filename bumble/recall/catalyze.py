@@ -189,5 +189,5 @@ def answer(
         register=register,
         limit=prompt_memories.RESULTS,
     )
-    reply = prompt_memories.worded(runtime, catalyzed.hits)
+    reply = prompt_memories.worded(runtime, catalyzed.hits, session.people)
     return replace(reply, text=f"{reply.text}\n{catalyzed.guidance}") if reply.found else reply

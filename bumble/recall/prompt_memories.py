@@ -43,6 +43,7 @@ RESULT_TOKENS = 250  # of one memory that was asked for
 SECTION_TOKENS = 250
 EVERYDAY = 1000  # commonest words of a language, by which no section is named
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
+RETOLD = ("episode", "belief")  # kinds of what the entity tells in its own words
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
 NOTHING = "Nothing comes to mind."
 UNSEARCHED = "Memory can't be searched now; what it holds is not known."
@@ -175,7 +176,7 @@ def _knowledge(
         if section is None:
             continue
         tier, origin = section.provenance.trust, section.provenance
-        mark = "" if origin.audience == session.people else _hearsay(tier)  # their own word
+        mark = _hearsay(tier, origin.audience, session.people)
         reference = whole_record.reference("knowledge", section.title)
         text = _cut(section.text, SECTION_TOKENS, reference)
         lines.append((tier, f"- {mark}{section.title}: {text}"))
@@ -213,7 +214,7 @@ def _memories(
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
     hits = _told_once(runtime, hits, set())
     shown |= {(hit.kind, hit.id) for hit in hits}
-    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS)}") for hit in hits]
+    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS, session.people)}") for hit in hits]
     return _blocks("memories", "What comes to mind:", lines)
 
 
@@ -253,7 +254,8 @@ def _just_before(
     hits = _unasked(runtime, search, book, query, memory_search.COME_TO_MIND, JUST_BEFORE)
     hits = _told_once(runtime, hits, {name for _, name in shown})
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
-    lines = [(hit.trust, f"- {line(hit, JUST_BEFORE_TOKENS)}") for hit in new[:room]]
+    most, readers = JUST_BEFORE_TOKENS, session.people
+    lines = [(hit.trust, f"- {line(hit, most, readers)}") for hit in new[:room]]
     return _blocks("just before", "What the talk so far brings to mind:", lines)
 
 
@@ -324,7 +326,7 @@ def _blocks(name: str, heading: str, lines: Sequence[tuple[str, str]]) -> list[B
         quoted = [text for line_tier, text in lines if line_tier == tier]
         if quoted:
             inside = prompts.tagged("memory", "\n".join(quoted), f' trust="{tier}"')
-            text = f"Not your own memory, but quoted from {origin}:\n{inside}"
+            text = f"Quoted from {origin}, or what you made of that:\n{inside}"
             parts.append(Block(f"{name}, {tier}", text, tier))
     return parts
 
@@ -353,10 +355,14 @@ def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
 
-def line(hit: Hit, limit_tokens: int) -> str:
-    """Word a memory: when, and what was said, by whom, or happened; what puts it right first."""
+def line(hit: Hit, limit_tokens: int, readers: Sequence[str]) -> str:
+    """Word a memory: when, and what was said, by whom, or happened; what puts it right first.
+
+    What is known has its title, by which the entity can correct it.
+    """
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
-    who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust)
+    who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust, hit.audience, readers)
+    who += f"{hit.id}: " if hit.kind == knowledge.KNOWLEDGE.passages else ""
     reference = whole_record.reference(hit.kind, hit.id)
     begins, ends = hit.ordinal == 0, not hit.goes_on
     text = _cut(content(hit), limit_tokens, reference, begins=begins, ends=ends)
@@ -372,9 +378,12 @@ def content(hit: Hit) -> str:
     return parts.narrative or parts.reflection
 
 
-def _hearsay(tier: str) -> str:
-    """Mark what somebody other than the owner has said; a message names its speaker anyway."""
-    return "[hearsay] " if tier == "person" else ""
+def _hearsay(tier: str, audience: Collection[str], readers: Collection[str]) -> str:
+    """Mark what somebody other than the owner has said, unless it was those who are here.
+
+    A message names its speaker anyway.
+    """
+    return "[hearsay] " if tier == "person" and {*audience} != {*readers} else ""
 
 
 def _cut(
@@ -409,7 +418,7 @@ def answer(
     found = memory_search.answers(runtime.memory, runtime.config, search, query)
     # Of what answers equally well a fixed number would leave out some by chance.
     hits = [hit for rank, hit in enumerate(found.hits) if rank < RESULTS or hit in found.answers]
-    return worded(runtime, hits)
+    return worded(runtime, hits, session.people)
 
 
 def question_of(
@@ -425,8 +434,8 @@ def question_of(
     )
 
 
-def worded(runtime: Runtime, hits: Sequence[Hit]) -> Result:
-    """Word what came to mind for the entity that asked for it."""
+def worded(runtime: Runtime, hits: Sequence[Hit], readers: Sequence[str]) -> Result:
+    """Word what came to mind for the entity that asked for it, in a talk with some people."""
     hits = _beside_prompt(_book(runtime), hits)
     if not hits:
         return Result(UNSEARCHED if runtime.memory.unusable else NOTHING)
@@ -434,8 +443,10 @@ def worded(runtime: Runtime, hits: Sequence[Hit]) -> Result:
     for hit in hits:
         kind = hit.kind
         if provenance.is_untrusted(hit.trust):
-            kind = f"not a memory, quoted from {QUOTED_FROM[hit.trust]}"
-        lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS)}")
+            is_own = kind in RETOLD  # its own life, in which it read something
+            kind = f"{kind}, of" if is_own else "not a memory, quoted from"
+            kind += f" {QUOTED_FROM[hit.trust]}"
+        lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS, readers)}")
     trust = provenance.lowest_untrusted(hit.trust for hit in hits)
     return Result("\n".join(lines), found=True, trust=trust)
 

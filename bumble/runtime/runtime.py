@@ -34,6 +34,7 @@ class Result(Struct, frozen=True):
 
     text: str
     failed: bool = False
+    refused: bool = False  # a rule did not let it, and nothing is wrong with the tool
     found: bool = False  # whether it is memories, which answer a question
     plans: tuple[Plan, ...] = ()  # what it wants written, one file each
     trust: str = ""  # the lowest tier among what it found, if it is a quoted one

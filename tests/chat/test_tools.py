@@ -7,7 +7,7 @@ from bumble.chat import tool_list, tools
 from bumble.entity import settings
 from bumble.entity.folder import Entity
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import knowledge, reminders, sessions, working
+from bumble.records import knowledge, reminders, self_model, sessions, working
 from bumble.runtime.runtime import Runtime
 from tests.support import lives
 from tests.support.turns import act, say, stored, talk
@@ -73,6 +73,7 @@ def test_what_was_only_read_is_not_noted(ada: Entity) -> None:
     runtime = lives.runtime_of(ada, ScriptedModel(replies), flags={**NOTES, "tools.files": True})
     done = talk(runtime, "Read the file.")
     assert done.outcome.steps[1].results[0].failed
+    assert self_model.tools(self_model.read(ada.self_model))[NOTE].failed == 0  # a rule did it
     assert not working.scratch_lines(ada.root / working.SCRATCH_PATH)
 
 

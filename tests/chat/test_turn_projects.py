@@ -67,3 +67,6 @@ def test_how_tools_served_is_counted_and_said_where_it_helps(ada: Entity) -> Non
     asked = f"Explain in detail how the notes on cooking differ from those on {'the ' * 20}baking."
     assert "`read_skill` failed 3 of 3 times" in prompt_for(ada, asked, clock)
     assert "`read_skill` failed" not in prompt_for(ada, "Hi!", clock)
+    model = ScriptedModel([say("Hm.")])
+    talk(lives.runtime_of(ada, model, clock, FLAGS), asked, "Kim")
+    assert "`read_skill` failed" not in str(model.requests[0])

@@ -10,7 +10,7 @@ from bumble.entity.changes import Version
 from bumble.entity.folder import Entity
 from bumble.recall import memory_search, periods, prompt_memories
 from bumble.recall.memory_search import Search
-from bumble.records import knowledge
+from bumble.records import episodes, knowledge
 from bumble.records.base import Provenance
 from bumble.records.provenance import Reader
 from bumble.runtime import audiences
@@ -132,6 +132,23 @@ def test_what_somebody_said_themselves_is_no_hearsay_to_them(tmp_path: Path) -> 
     found = comes_to_mind(entity, "Which keel of the boat is red?")
     assert "- Keel: The Keel" in found
     assert "- [hearsay] Keel paint: The Keel paint" in found
+
+
+def test_recall_names_the_section_the_own_word_and_the_own_life(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    learnt(entity, "Keel", "sam")
+    own, read = (Provenance("x", "", (), tier, ("sam",)) for tier in ("person", "tool"))
+    told = [("I saw the keel.", own), ("The keel is 3 m, says a file.", read)]
+    for n, (text, origin) in enumerate(told):
+        one = episodes.new(f"ep_{n}", living.NOON, 0.9, text, provenance=origin)
+        living.write(entity, episodes.EPISODE.plan_new(one, ""))
+    asking = living.talked(entity, "ses_now", ("sam", "Hello."))
+    runtime = living.runtime_of(entity)
+    runtime.memory.sync()
+    found = prompt_memories.answer(runtime, "the keel", asking).text
+    assert "- [knowledge] Keel: The Keel of the boat" in found
+    assert ") I saw the keel." in found
+    assert "- [episode, of what a tool gave] " in found
 
 
 def test_a_section_behind_that_of_another_changes_nothing_of_theirs(tmp_path: Path) -> None:

@@ -326,7 +326,7 @@ def add_reminder(
         typer.Option(
             "--for",
             metavar="PERSON",
-            help="Whom it is for; another hears who left it, and without a time in their next talk.",
+            help="Whom it is for; without a time, it is said in their next talk, with your name.",
         ),
     ] = None,
     deliver: Annotated[
