@@ -243,7 +243,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         carry_out,
         voice.say,
         person=prompts.harmless(turn.heard.who.name),
-        gate=_gate(runtime, turn.heard.message.text),
+        gate=_gate(runtime, turn.heard.message.text, company=len(session.people) > 1),
         language=turn.reading.language,
         fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
@@ -251,8 +251,11 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read))
 
 
-def _gate(runtime: Runtime, message: str) -> Gate:
-    """Make the check of whether the turn may end; the model judges what rules can't tell."""
+def _gate(runtime: Runtime, message: str, *, company: bool) -> Gate:
+    """Make the check of whether the turn may end; the model judges what rules can't tell.
+
+    In company it may end without a word: people talk to one another, too.
+    """
     config = runtime.config.cognition.gate
     failed = runtime.entity.private / "cache" / NO_JUDGE
     judges: Judges = "always" if config.judge == "always" else "never"
@@ -264,4 +267,5 @@ def _gate(runtime: Runtime, message: str) -> Gate:
         if runtime.writes:
             disk.write_cache(failed, runtime.model.name.encode())
 
-    return Gate(runtime.model, config, message, judges=judges, give_up=give_up)
+    given = (runtime.model, config, message)
+    return Gate(*given, judges=judges, give_up=give_up, may_be_silent=company)

@@ -208,4 +208,7 @@ def _messages(runtime: Runtime, turn: Turn) -> list[sessions.Message]:
         for call, result in step.pairs:
             trust = result.trust or "entity"
             add("tool", result.text, tool_call_id=call.id, trust=trust, extra={"tool": call.name})
+    if turn.reply.outcome.stopped == "silent":  # that is its answer: nothing waits for another
+        silent = {**made_by, "stopped": "silent", "example": False, **felt}
+        add("assistant", "", trust=lowest, extra=silent)
     return new

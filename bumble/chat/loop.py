@@ -85,11 +85,13 @@ MOST_IDLE = 1  # answers in a row that may go on, say nothing, and come to nothi
 STANDS_STILL = "what was to be done has failed each time"
 LENGTH_STOPS = 3  # answers cut off in a row before the advice to write a file
 
-# Why a turn ended: by itself; to hear more first; at a bound; with something that the gate still
-# misses; or on the way: the person broke it off, no answer could be read, or the model failed.
+# Why a turn ended: by itself; to hear more first, or as it was not spoken to; at a bound; with
+# something that the gate misses; or on the way: the person broke it off, no answer could be read,
+# or the model failed.
 Stopped = Literal[
     "done",
     "waiting",
+    "silent",
     "step_cap",
     "length",
     "repeating",
@@ -158,8 +160,8 @@ class LoopOutcome(Struct):
 
     @property
     def is_silent(self) -> bool:
-        """Whether no answer came, though the entity does not wait for more."""
-        return not self.said and self.stopped not in ("waiting", "interrupted")
+        """Whether no answer came, though the entity does not mean to be silent."""
+        return not self.said and self.stopped not in ("waiting", "silent", "interrupted")
 
     @property
     def plans(self) -> list[Plan]:
@@ -494,6 +496,8 @@ class _Turn(Struct):
             return PromptMessage("user", prompts.load("cut_off").fill(advice=advice))
         if step.waits and not self.outcome.said:
             return "waiting"
+        if step.ends and not self.outcome.said and self.gate.may_be_silent:
+            return "silent"
         missing = "now speak" if over else "now speak, or act"
         if step.ends:  # else it only thought
             announced = ANNOUNCES if step.announces and not over else ""

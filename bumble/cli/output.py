@@ -347,6 +347,7 @@ class Thinking:
 
 STOPPED = {
     "waiting": "the entity waits: it thinks there is more to come",
+    "silent": "the entity says nothing to that",
     "step_cap": "the entity used all the steps it has for one turn",
     "length": "the answer reached its longest length, again and again",
     "repeating": "the answer only repeated itself",

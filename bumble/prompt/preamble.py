@@ -153,7 +153,9 @@ def now_text(
         ]
         here = prompts.harmless(", ".join(names))
         lines.insert(
-            1, f"{here} can hear you too: what one told you alone is not shown to you now."
+            1,
+            f"{here} can hear you too: what one told you alone is not shown to you now. What they "
+            "say to one another needs no word of yours: `end_turn` alone.",
         )
     return " ".join(lines)
 

@@ -30,7 +30,7 @@ from bumble.records.sessions import Message
 from bumble.runtime import job, people
 from bumble.text import tokens
 from tests.support.stretches import claim, makes
-from tests.support.turns import NOON, Clock, act, runtime_of, say, talk
+from tests.support.turns import NOON, Clock, act, runtime_of, say, stored, talk
 
 SECRET = "marzipan"  # what Sam told in private, in every kind of memory
 FOR_SAM = Provenance("chat", "m", ("ses_1", "msg_1"), "owner", ("sam",))
@@ -113,6 +113,15 @@ def test_what_one_told_in_private_reaches_no_other_prompt(
     chats = [request for request in model.requests if request.purpose == "chat"]
     assert len(chats) == len(asking) + 1
     assert SECRET not in sent(model)
+
+
+def test_what_two_say_to_one_another_waits_for_no_answer(ada: Entity) -> None:
+    model = ScriptedModel([act("end_turn"), say("Nine.")])
+    in_company(ada, model, "Bo, how much was it?", "Sam", "Bo")
+    talked = stored(ada)
+    assert len(model.requests) == 1 and talked.unanswered == ()
+    in_company(ada, model, "Ada, do you know?", "Bo", "Sam")
+    assert '"text":""' not in sent(model)
 
 
 def test_in_company_there_is_a_line_for_each_within_the_budget(private: Entity) -> None:
