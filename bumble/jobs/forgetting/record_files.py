@@ -120,7 +120,7 @@ def without_words(draft: ForgettingDraft, kind: Kind, view: RecordView) -> markd
             return None
         values = {"summary_source": episodes.EXCERPT, "model": None, "inferences": None}
         told = episode.excerpt(others, lambda one: str(one.extra.get("name") or one.speaker))
-        return base.with_values(document, values).with_body(told.text)
+        return base.with_values(document, values).with_body(draft.replace_names(told.text))
     body = draft.scrub(document.body, near=near)
     if body == document.body:
         return document
@@ -214,8 +214,19 @@ def forget_portrait(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
         else _without_lines(draft, kind, view, view.document, marks)
     )
     document = _without_notes(draft, document, view.notes)
+    if _is_empty(draft, view, document):  # of somebody of whom they alone have told
+        gone = changes.delete(relative, view.document.text, "forget the page")
+        draft.add(gone, "pages of those they told of")
+        return
     edit = base.plan_edit(relative, view.document, document, "forget notes")
     draft.add(edit, "files with notes")
+
+
+def _is_empty(draft: ForgettingDraft, view: RecordView, document: markdown.Document) -> bool:
+    """Whether nothing is left on a page that was for them alone."""
+    page = relationships.PERSON.of(document, view.id)
+    is_theirs = view.origin.audience == (draft.person,) and draft.is_past(view.at)
+    return is_theirs and not (page.text or page.pending or page.interaction_count)
 
 
 def _without_lines(

@@ -274,6 +274,54 @@ def test_what_is_called_by_their_name_alone_goes_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "other", "text", "left"),
+    [
+        ("Caíque", "Bo", "caique called, said Caique.", "somebody called, said somebody."),
+        ("Caíque", "Caique", "Bo knows Caique.", "Bo knows Caique."),
+        ("Søren", "Bo", "Soren sings.", "somebody sings."),
+        ("João", "Bo", "o joao ligou ontem", "o somebody ligou ontem"),
+        (
+            "Rosé",
+            "Bo",
+            "She gave me a rose, and Rose said so.",
+            "She gave me a rose, and somebody said so.",
+        ),
+        (
+            "Mía",
+            "Bo",
+            "Ho visto mia sorella con Mia ieri.",
+            "Ho visto mia sorella con somebody ieri.",
+        ),
+        ("がく", "Bo", "かくと歩いた。", "かくと歩いた。"),
+    ],
+)
+def test_a_name_is_found_as_it_is_typed_without_marks_unless_it_is_somebody_elses(
+    tmp_path: Path, name: str, other: str, text: str, left: str
+) -> None:
+    folder = ada(tmp_path)
+    known(folder, name)
+    known(folder, other)
+    one = episodes.new("ep_1", NOON, 0.5, text, provenance=origin("ses_1", audience=("sam",)))
+    write(folder, episodes.EPISODE.plan_new(one, ""))
+    write(folder, *forget.plan(folder, relationships.person_id(name), (name,), UTC).changes)
+    (kept,) = episodes.EPISODE.readable(folder.episodes)
+    assert kept.text == left
+
+
+def test_a_page_of_whom_they_alone_have_told_goes_when_nothing_is_left(entity: Entity) -> None:
+    told = PendingNote("Eli bought a lathe.", NOON, origin("ses_1", "msg_1000"))
+    for name, hand in (("Eli", ""), ("Ida", "By hand.\n")):
+        page = relationships.new(name, NOON, provenance=origin("ses_1"))
+        write(entity, relationships.PERSON.plan_new(page, ""))
+        write(entity, relationships.plan_update(page, "", **relationships.told_of(page, [told])))
+        with (entity.root / relationships.PERSON.path(name.lower())).open("a") as file:
+            file.write(hand)
+    assert forgotten(entity).counts["pages of those they told of"] == 1
+    names = {one.name for one in relationships.PERSON.readable(entity.relationships)}
+    assert names == {"Bo", "Ida"}
+
+
+@pytest.mark.parametrize(
     ("name", "title", "text"),
     [
         ("Will", "Will", "Sam wrote his last will on 3 May."),
