@@ -19,7 +19,7 @@ from bumble.files import disk
 from bumble.index.search import Hit
 from bumble.recall import deep_recall as deep
 from bumble.recall.memory_search import search_of
-from bumble.recall.prompt_memories import QUOTED_FROM, UNSEARCHED
+from bumble.recall.prompt_memories import QUOTED_FROM, RETOLD, UNSEARCHED
 from bumble.records import base, provenance, questions
 from bumble.runtime import people
 from bumble.runtime.runtime import Result, Runtime
@@ -128,7 +128,8 @@ def quote(source: Hit, limit_tokens: int = QUOTE_TOKENS) -> str:
     who = f"{source.speaker}, " if source.speaker else ""
     place = source.id if source.speaker else f"{source.kind} {source.id}"
     origin = QUOTED_FROM.get(source.trust, "")
-    foreign = f"not a memory, quoted from {origin}, " if origin else ""
+    read = "of" if source.kind in RETOLD else "not a memory, quoted from"
+    foreign = f"{read} {origin}, " if origin else ""
     text = tokens.cut(words.one_line(source.text), limit_tokens)
     return f"> {foreign}{who}{when}{place}: “{text}”"
 

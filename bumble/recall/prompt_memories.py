@@ -443,7 +443,7 @@ def worded(runtime: Runtime, hits: Sequence[Hit], readers: Sequence[str]) -> Res
     for hit in hits:
         kind = hit.kind
         if provenance.is_untrusted(hit.trust):
-            is_own = kind in RETOLD  # its own life, in which it read something
+            is_own = kind in RETOLD or hit.speaker == runtime.identity.name  # what it made of that
             kind = f"{kind}, of" if is_own else "not a memory, quoted from"
             kind += f" {QUOTED_FROM[hit.trust]}"
         lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS, readers)}")
