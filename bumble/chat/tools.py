@@ -336,7 +336,9 @@ def _may_pass_on(text: str, asked: str, name: str, context: ToolContext) -> None
         RefusedError: If they have not said it in this conversation, or not asked for that.
     """
     if not any(clauses.asks(asked, one.text) for one in context.said):
-        raise RefusedError(f"nobody here asked you to tell {name}: copy their words into `asked`")
+        raise RefusedError(
+            f"nobody here asked you to tell {name}: copy their words whole into `asked`"
+        )
     if unsaid := _unsaid(context, text):
         raise RefusedError(f"nobody here said {unsaid}: pass on what they said, in their words")
 

@@ -261,8 +261,8 @@ def test_what_one_wants_another_told_is_said_to_them_alone_with_who_asked(ada: E
 
     wish = f"I put 350 in, don't tell Sam. The vet is on Saturday at 10, {asked}?"
     failed = [told(wish) for _ in calls[:-1]]
-    assert "copy their words into `asked`" in failed[1]
-    assert "copy their words into `asked`" in failed[4]
+    assert "copy their words whole into `asked`" in failed[1]
+    assert "copy their words whole into `asked`" in failed[4]
     assert 'nobody here said "The vet is dear."' in failed[2]
     assert 'nobody who talks here is called "Josias"' in failed[3]
     assert told(wish) == "set for the next talk with sam"
