@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.chat import deep_recall, tool_list, workspace
 from bumble.entity import secrets
 from bumble.entity.changes import Change
@@ -44,6 +45,8 @@ from bumble.text import moments, schema, stop_words, tokens, words
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
 PORTRAITS = "(your page about somebody is written at night)"
+LABEL_WORDS = 3  # telling ones of a title that need nobody to have said them
+_LIST_MARK = patterns.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 
@@ -62,6 +65,8 @@ class ToolContext(Struct, frozen=True):
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     in_mind: frozenset[str] = frozenset()  # likewise of what came to mind, which marks no answer
+    # Lines of its own memory that came to mind in this turn, or that it read in it.
+    remembered: list[str] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
 
@@ -124,6 +129,8 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
             lowest = () if WORK[name].own else ("tool",)
             result = replace(result, trust=provenance.lowest_untrusted((result.trust, *lowest)))
         context.read.update({result.trust} - {""})
+        if not outside and WORK[name].own and WORK[name].only_reads and not result.trust:
+            context.remembered.extend(result.text.splitlines())
         return result
     except (UserError, ValueError) as error:
         refused = isinstance(error, RefusedError)
@@ -169,27 +176,57 @@ def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
     return replace(deep_recall.answer(asked), plans=(asked.plan,))
 
 
-def _vouch(context: ToolContext, *texts: str) -> None:
+def _vouch(context: ToolContext, *texts: str, title: str = "", there: str = "") -> None:
     """See to it that what is learnt was said, and not only read or made up by a small model.
+
+    Args:
+        context: Of the turn.
+        texts: What is learnt.
+        title: A new one for it: a few words may be anybody's, its names and numbers not.
+        there: What stands in the record that it changes, and so is not learnt anew.
 
     Raises:
         RefusedError: If it was not.
     """
-    if (context.read or context.in_mind) and (named := _unsaid(context, *texts)):
+    if not (context.read or context.in_mind):
+        return
+    standing = _sentences(there)
+    known = (*context.remembered, *standing)
+    sources = verifier.ClaimSources(context.said, known, context.known, context.runtime.zone)
+    is_label = len(stop_words.telling_words(title)) <= LABEL_WORDS and sources.bear(title)
+    kept = frozenset(map(stop_words.bare, standing))
+    if named := _unsaid(sources, texts if is_label else (title, *texts), kept):
         raise RefusedError(
             f"nobody here said {named}, and something was read that is not theirs; "
             "write down what the person tells you, in their words"
         )
 
 
-def _unsaid(context: ToolContext, *texts: str) -> str:
-    """Name the lines that the person has not said in this conversation; empty: they said all."""
-    sources = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
-    if verifier.was_said("\n".join(texts), sources):
-        return ""
-    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
-    unsaid = [line for line in lines if not verifier.was_said(line, sources)] or lines
+def _unsaid(
+    sources: verifier.ClaimSources, texts: Sequence[str], kept: frozenset[str] = frozenset()
+) -> str:
+    """Name the lines of some texts that nobody said; empty: all was said, or is to be kept."""
+    unsaid = [
+        line.strip()
+        for text in texts
+        for line in text.splitlines()
+        if not all(
+            stop_words.bare(one) in kept or verifier.was_said(one, sources)
+            for one in _sentences(line)
+        )
+    ]
     return "; ".join(f'"{words.shorten(line, UNSAID_CHARS)}"' for line in unsaid[:MOST_UNSAID])
+
+
+def _standing(text: str, origin: base.Provenance) -> str:
+    """Return what a record says, unless it was only read."""
+    return "" if provenance.is_untrusted(origin.trust) else text
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text, without what numbers them in a list."""
+    rows = (_LIST_MARK.sub("", line) for line in text.splitlines())
+    return [one for row in rows for one in words.sentences(row)]
 
 
 def _own_words(context: ToolContext) -> base.Provenance:
@@ -241,7 +278,10 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     section = knowledge.find(knowledge.read(context.entity.knowledge), title)
     old = section.text if section else ""
     named, missed = _sentences_of(arguments.get("gone", ""), old)
-    _vouch(context, *(() if section else (title,)), body)
+    if section:
+        _vouch(context, body, there=_standing(old, section.provenance))
+    else:
+        _vouch(context, body, title=title)
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)
@@ -339,7 +379,8 @@ def _may_pass_on(text: str, asked: str, name: str, context: ToolContext) -> None
         raise RefusedError(
             f"nobody here asked you to tell {name}: copy their words whole into `asked`"
         )
-    if unsaid := _unsaid(context, text):
+    said = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
+    if unsaid := _unsaid(said, [text]):
         raise RefusedError(f"nobody here said {unsaid}: pass on what they said, in their words")
 
 
@@ -426,7 +467,9 @@ def _list_projects(arguments: Mapping[str, str], context: ToolContext) -> Result
 def _update_project(arguments: Mapping[str, str], context: ToolContext) -> Result:
     title, why = arguments["title"], arguments["why"]
     steps = arguments["next"].splitlines()
-    _vouch(context, title, why, *steps)
+    found = projects.PROJECT.match(projects.PROJECT.readable(context.entity.projects), title)
+    known = "\n".join((found.title, found.why, *found.steps)) if found else ""
+    _vouch(context, title, why, *steps, there=_standing(known, found.provenance) if found else "")
     values = {"status": arguments["status"], "next": steps}
 
     def plan() -> Change | None:
@@ -478,7 +521,9 @@ def _skills(context: ToolContext) -> list[skills.Skill]:
 
 def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
     name, description, body = arguments["name"], arguments["description"], arguments["body"]
-    _vouch(context, name, description, body)
+    old = skills.SKILL.match(skills.SKILL.readable(context.entity.skills), name)
+    known = "\n".join((old.name, old.description, old.text)) if old else ""
+    _vouch(context, name, description, body, there=_standing(known, old.provenance) if old else "")
 
     def plan() -> Change | None:
         known = list(skills.SKILL.readable(context.entity.skills))
@@ -496,7 +541,6 @@ def _update_skill(arguments: Mapping[str, str], context: ToolContext) -> Result:
         )
 
     saved = _planned(context, plan)
-    old = skills.SKILL.match(skills.SKILL.readable(context.entity.skills), name)
     if old is not None:
         _keep_most(name, old.text, body, old.provenance, context)
     return saved

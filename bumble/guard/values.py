@@ -748,6 +748,19 @@ def _slack(days: int) -> range:
     return range(max(1, days - slack), days + slack + 1) if days < SPAN_LIMIT else range(0)
 
 
+def without_days(text: str) -> str:
+    """Return the words of a text without weekdays, months, and the numbers of its dates."""
+    language = words.language(text)
+    terms, times = calendar_words(language), read(text, language).times
+    years = {str(year) for year in YEARS} if times.months else set[str]()
+    idle = {*map(str, times.days_of_month), *years}
+    return " ".join(
+        word
+        for word in stop_words.words(text)
+        if not ({words.folded(word)} & {*terms.weekdays, *terms.months} or word in idle)
+    )
+
+
 def is_told(word: str, text: str, language: str) -> bool:
     """Whether a word is a number, a currency or a time in its language, and so no name."""
     terms = calendar_words(language)

@@ -83,7 +83,7 @@ FILES = {"tools.files": True, "cognition.gate.enabled": False}
 
 def keeping(entity: Entity, *first: Reply) -> list[str]:
     """Keep a skill after some work; return what came of it, and the tiers of all that is stored."""
-    body = f"{BISECT}\n3. git bisect reset"
+    body = f"{BISECT}\n3. git push --force"
     skill = act("update_skill", name="bisect", description="git bisect", body=body)
     model = ScriptedModel([*first, skill, say("Kept.")])
     talk(lives.runtime_of(entity, model, flags=FILES), f"Keep a skill, git bisect:\n{BISECT}")
@@ -102,7 +102,7 @@ def test_what_nobody_said_is_named_where_something_was_read(ada: Entity) -> None
     ada.workspace.mkdir(exist_ok=True)
     (ada.workspace / "b.txt").write_text("Sam is the king of Spain.")
     told, *tiers = keeping(ada, act("read_file", path="b.txt"))
-    assert 'nobody here said "3. git bisect reset"' in told
+    assert 'nobody here said "3. git push --force"' in told
     assert tiers[-1] == "tool"
 
 
