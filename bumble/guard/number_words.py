@@ -139,9 +139,19 @@ _ARABIC = {
 }
 _ARABIC_LEADS = ("", "و", "ب", "ل", "ف")  # and, with, for, so: written together with a number
 _HUNDREDS = ("مئة", "مائة")
+# From two hundred to nine hundred; in Italian they are centuries, too: "il Trecento".
+_HUNDREDS_BY_LANGUAGE = {
+    "es": "doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos"
+    " novecientos",
+    "pt": "duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos",
+}
 _BY_LANGUAGE: dict[str, dict[str, float]] = {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _CARDINALS.items()
 }
+for _code, _row in _HUNDREDS_BY_LANGUAGE.items():
+    for _times, _hundred in enumerate(_row.split(), 2):
+        _forms = (_hundred, _hundred.removesuffix("os") + "as")  # duzentas
+        _BY_LANGUAGE[_code] |= dict.fromkeys(_forms, 100 * _times)
 _ANY = {word: value for row in _BY_LANGUAGE.values() for word, value in row.items()}
 _BY_LANGUAGE |= {
     code: dict(zip(row.split(), _VALUES, strict=True)) for code, row in _FURTHER.items()
@@ -167,8 +177,9 @@ _OTHER_FORMS = {
         "octante": 80,
         "nonante": 90,
     },
-    "es": {"un": 1},
+    "es": {"un": 1, "ciento": 100},
     "it": {"un": 1},
+    "pt": {"cento": 100},
     "sv": {"en": 1},
     "pl": {"dwie": 2, "dwoch": 2, "trzech": 3, "tysiace": 1000, "tysiecy": 1000},
 }
@@ -455,6 +466,13 @@ def is_loose(word: str, number: Decimal) -> bool:
 def is_cardinal(word: str, language: str) -> bool:
     """Whether a word is one of the numbers that a language counts with."""
     return word in _BY_LANGUAGE.get(language, _ANY)
+
+
+def whole(text: str) -> set[Decimal]:
+    """Return the numbers that a text may be, in any language: "Mil e duzentos"."""
+    tokens = [words.folded(token) for token in stop_words.WORD_PART.findall(text)]
+    read = [list(runs(tokens, code, {*tokens})) for code in _BY_LANGUAGE]
+    return {one.value for found in read for one in found if one.end - one.start == len(tokens)}
 
 
 def is_ordinal(word: str, language: str) -> bool:

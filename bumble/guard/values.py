@@ -29,6 +29,9 @@ from bumble.text import languages, stop_words, words
 Kind = Literal["", "thing", "time", "money", "clock"]
 
 _GROUPED = patterns.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3}(?!\d))")  # 3 200, 3'200
+_LISTED = patterns.compile(  # three and more; "1,234,567" and "12,34,567" are one
+    r"(?<![\d.])(?<!\d,)(?!(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3})(?![\d,]))\d+(?:,\d+){2,}(?![\d,]*\.\d)"
+)
 _LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")  # read beside the text's own
 MONTH_NAMES = tuple(month.casefold() for month in calendar.month_name[1:])
 _WEEKDAY_NAMES = tuple(day.casefold() for day in calendar.day_name)
@@ -460,7 +463,11 @@ def unread(text: str, language: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return a text with its thousands written without spaces, and days without endings."""
+    """Return a text with its thousands written without spaces, and days without endings.
+
+    What commas part that can be no thousands are numbers of their own: "120,60,700".
+    """
+    text = _LISTED.sub(lambda found: found[0].replace(",", ", "), text)
     text = _PART_OF_MONTH.sub(" ", _HALF_OF_DAY.sub(r"\1m", text))
     return _GROUPED.sub("", _ENDINGS.sub(r"\1", _ELIDED.sub(_whole, text)))
 

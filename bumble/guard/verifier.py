@@ -38,6 +38,7 @@ ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told
 # Weight of words of one message that only the entity said: from which on they tell something, how
 # many times that of what the cited messages say of it, and enough by themselves.
 ENTITYS_OWN, ENTITYS_TIMES, ENTITYS_MOST = 0.6, 4, 1.2
+ANSWER_WORDS = 3  # of a clause that answers the question before it
 ENOUGH_CHARS = 30  # of what was said, to be sure of its language
 _OLDEST = 120
 # Words before a round number that stands for one near it.
@@ -191,6 +192,11 @@ def _stems(texts: Iterable[str], language: str) -> set[str]:
 
 def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
     """Tell whether prose holds no name, number or date that nobody gave."""
+    if numbers := number_words.whole(text):  # a title of no other words is of no language
+        language = words.language(*(one.text for one in sources.window))
+        given = (values.read(one, language) for one in sources.texts)
+        if any(one.value in numbers for read in given for one in read.numbers):
+            return KEPT
     for sentence in words.sentences(text):
         found = _held(sentence, sources.window, sources.window, sources)
         if found.verdict == "mend":
@@ -281,8 +287,8 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
     """Return how what a sentence states was said, if it was only asked or imagined."""
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
-    read = [clauses.of(source.text, sentence.language) for source in sources]
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
+    read = [clauses.of(_answered(one.text, ours, sentence), sentence.language) for one in sources]
     stating = (part for part in read if not any(one.is_asked or one.is_unreal for one in part))
     least = ONLY * ONLY_SHARE
     if any(clauses.tie(ours, clause.weights) >= least for part in stating for clause in part):
@@ -293,6 +299,27 @@ def _only(sentence: Subject, sources: Sequence[Source]) -> str:
         told[mood] = max(told[mood], clauses.tie(ours, clause.weights))
     mood = max(told, key=lambda name: told[name])
     return mood if told[mood] >= ONLY and told[""] < told[mood] * ONLY_SHARE else ""
+
+
+def _answered(text: str, ours: clauses.Ties, sentence: Subject) -> str:
+    """Return a message with each question stated that its own speaker answers right behind it.
+
+    By a yes, or in a few words of which the sentence has something: "Guess who called? My ex."
+    """
+    parts = words.sentences(text)
+    for n, (asked, answer) in enumerate(pairwise(parts)):
+        if not asked.endswith(words.QUESTION_MARKS) or answer.endswith(words.QUESTION_MARKS):
+            continue
+        said = next(iter(clauses.of(answer, sentence.language)), None)
+        if said is None or said.denies or said.is_unreal:
+            continue
+        is_of_it = clauses.tie(ours, said.weights) > 0 or any(
+            one.equals(other) for one in said.read.numbers for other in sentence.read.numbers
+        )
+        is_short = len(said.tokens) <= ANSWER_WORDS and is_of_it
+        if is_short or clauses.with_question(asked, answer) != answer:
+            parts[n] = f"{asked[:-1]}."
+    return " ".join(parts)
 
 
 # numbers
@@ -389,7 +416,15 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
 
 
 def _is_hour_of(number: Number, sources: Sequence[Source]) -> bool:
-    """Whether messages were written at about a time of day, and name none themselves."""
+    """Whether messages were written at a time of day, or about it if no time is named at all.
+
+    When each was written is shown to whoever retells it.
+    """
+    said = [one for one in sources if one.at]
+    if not any(each.kind == "clock" for one in said for each in one.read.numbers):
+        shown = {f"{one.at.hour}:{one.at.minute:02}" for one in said if one.at}
+        if number.word.replace(".", ":").replace("h", ":").lstrip("0") in shown:
+            return True
     told = any(one.hours for source in sources for one in source.read.numbers)
     written = (one.at.hour + Decimal(one.at.minute) / 60 for one in sources if one.at)
     half = clock.HALF_DAY

@@ -343,6 +343,32 @@ def test_the_hour_of_a_message_and_a_short_year_are_given(
     assert (found != "mend") == (verdict == "keep")
 
 
+@pytest.mark.parametrize(
+    ("said", "known", "text", "verdict"),
+    [
+        ("Did you have something for me?", "At 14:00 is lunch.", "At 21:00 Ona asked me.", "keep"),
+        ("My train is at 8:15.", "", "Ona's train is at 21:00.", "mend"),
+        ("Run 416: payments,120,60,700", "", "Run 416 of payments took 700 seconds.", "keep"),
+        ("The mill costs 1,250,000 euros.", "", "The mill costs 250 euros.", "mend"),
+        ("Who sells the mill by May? It is Hanno.", "", "Hanno sells the mill by May.", "keep"),
+        ("Who sells the mill by May? Can you guess?", "", "Somebody sells the mill.", "mend"),
+        ("Should I sell the mill? Mum would cry.", "", "Ona sells the mill.", "mend"),
+        ("Paguei duzentos reais no conserto.", "", "Ona pagou 200 reais no conserto.", "keep"),
+    ],
+)
+def test_what_a_message_shows_by_its_form_is_given(
+    said: str, known: str, text: str, verdict: str
+) -> None:
+    sources = ClaimSources((Said("m1", AT, "Ona", said),), (known,), ("Ada", "Ona"))
+    assert verifier.check(CitedClaim(text, ("m1",), (said,)), sources).verdict == verdict
+
+
+def test_a_title_may_be_a_number_that_was_told_in_whatever_language() -> None:
+    sources = ClaimSources((Said("m1", AT, "Ona", "I sold the oboe for 1,200 after all."),))
+    assert sources.bear("Mil e duzentos")
+    assert not sources.bear("Mil e trezentos")
+
+
 def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
     sources = _after(
         ("Ona", "My rent is 900 euros."), ("Ada", "Was it 700 euros before?"), ("Ona", "Yes.")
