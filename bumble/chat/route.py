@@ -48,6 +48,8 @@ WEIGHTY = (
 
 LEAST_ANSWER_TOKENS = 64  # however full the window is
 LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
+# A model elsewhere, of a window from here on, is shown so many times what is recalled for others.
+LARGE_WINDOW_TOKENS, LARGE_TIMES = 100_000, 3
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -119,6 +121,7 @@ def profile(runtime: Runtime, name: ProfileName) -> Profile:
     """
     named, reflex = runtime.config.llm.temperature, name == "reflex"
     cognition, prompt = runtime.config.cognition, runtime.config.prompt
+    is_large = not runtime.local and (runtime.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
     return Profile(
         max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
         thinking=not reflex and cognition.deliberate_thinking,
@@ -126,7 +129,7 @@ def profile(runtime: Runtime, name: ProfileName) -> Profile:
         preamble_max_tokens=(
             prompt.preamble_reflex_max_tokens
             if reflex and runtime.local
-            else prompt.preamble_max_tokens
+            else prompt.preamble_max_tokens * (LARGE_TIMES if is_large else 1)
         ),
     )
 

@@ -33,6 +33,7 @@ MIN_QUALITY = 0.4  # a brief worse than this is not written
 AGED = timedelta(hours=48)  # an older brief says how old it is
 LAST = "Said last"
 LEAST_MESSAGES = 4  # a conversation of one exchange leaves nothing to hand over
+SHARE = 0.5  # of what is recalled for a message, at most
 LINE_TOKENS = 60  # of a message, in a brief by rule
 STATE_TOKENS = 120  # of what an episode tells
 MAX_TOUCHED = 16
@@ -266,11 +267,15 @@ def _likeness(embedder: protocol.Embedder | None, text: str, message: str) -> fl
     return float(protocol.similarity(nearest, embedder.unrelated_cosine))
 
 
-def prompt_text(last_brief: Brief | None, at: datetime) -> str:
-    """Word a brief for a prompt, if the conversation goes on from it; an old one says how old."""
+def prompt_text(last_brief: Brief | None, at: datetime, most_tokens: int) -> str:
+    """Word a brief for a prompt, if the conversation goes on from it; an old one says how old.
+
+    Of one that is longer than it may be, the newest lines stay.
+    """
     if last_brief is None or not last_brief.fits:
         return ""
     age = at - last_brief.at
     old = f" ({age.days} days ago)" if age > AGED else ""
     head = f"Your notes from the last conversation{old}"
-    return prompts.tagged("memory", f"{head}:\n{last_brief.text}")
+    lines = reversed(tokens.leading(reversed(last_brief.text.splitlines()), most_tokens))
+    return prompts.tagged("memory", "\n".join((f"{head}:", *lines)))

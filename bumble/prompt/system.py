@@ -32,6 +32,7 @@ from bumble.text import tokens
 
 LIVING_MEMORY_LINES = 200  # of working/MEMORY.md
 LIVING_MEMORY = working.PATH  # capped by lines too, and beside the cached part: it is rewritten
+LEAST_LINE_TOKENS = 40  # of a block whose first line is cut
 Status = Literal["OK", "TRUNCATED", "MISSING", "UNREADABLE", "UNAPPROVED"]
 
 
@@ -305,6 +306,7 @@ def fitting(
 def cut_block(block: Block, left: int) -> Block | None:
     """Keep the first lines of a block that fit, and its closing tag; None if no line does.
 
+    A first line that has not its whole room, but some, is cut itself: a portrait is one line.
     A heading of which no line is left goes too: it would say that there is nothing under it.
     """
     head, *rest = block.text.split("\n")
@@ -312,6 +314,9 @@ def cut_block(block: Block, left: int) -> Block | None:
     lines = [head]
     for line in rest:
         if tokens.estimate("\n".join([*lines, line, *tail])) > left:
+            room = left - tokens.estimate("\n".join([*lines, *tail])) - 1
+            if room >= LEAST_LINE_TOKENS and all(map(_heads, lines)):
+                lines.append(tokens.cut(line, room))
             break
         lines.append(line)
     while len(lines) > 1 and _heads(lines[-1]):

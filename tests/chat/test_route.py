@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 
 from bumble.chat import route
+from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
 from bumble.models.embed.reader import MessageReading
+from tests.support import lives
 
 LONG = "I went along the river and then home again, and it was a fine day, as far as days go, " * 1
 LONG += "and nobody was there but me and a heron."
@@ -47,3 +50,13 @@ def test_below_that_what_a_message_is_decides(
 ) -> None:
     decided = route.by_reading("some words of theirs", reading)
     assert (decided.profile, decided.rule) == (profile, rule)
+
+
+def test_a_large_window_elsewhere_has_more_room_for_what_is_recalled(ada: Entity) -> None:
+    def most(window: int, **flags: object) -> int:
+        model = ScriptedModel((), context_tokens=window)
+        runtime = lives.runtime_of(ada, model, flags={"prompt.preamble_max_tokens": 700} | flags)
+        return route.profile(runtime, "deliberate").preamble_max_tokens
+
+    assert most(32_768) == 700 < most(128_000)
+    assert most(128_000, **{"prompt.preamble_max_tokens": 0}) == 0

@@ -25,6 +25,7 @@ from bumble.records import knowledge, relationships, sessions, skills
 from bumble.runtime import people
 from bumble.runtime.runtime import Plan
 from bumble.text import tokens
+from tests.support import living
 from tests.support.turns import Clock, act, runtime_of, say, snapshot, stored, talk
 
 
@@ -436,3 +437,16 @@ def test_what_refuses_a_long_message_is_named(
     begun = sessions.new("ses_1", runtime.now(), "sam")
     with pytest.raises(UsageError, match=f"(?s){told}"):
         turn.refuse_too_long(runtime, begun, "sam", words(300) * 8)
+
+
+def test_the_notes_of_the_last_talk_stand_in_whole_before_what_is_recalled(ada: Entity) -> None:
+    clock = Clock()
+    said = "The loudspeaker comes on the 4th, from Porto."
+    talk(runtime_of(ada, ScriptedModel([say("And when do you build it in?")]), clock), said)
+    sam = relationships.find(ada.relationships, "sam")
+    living.write(ada, relationships.plan_update(sam, "", text="Sam mends radios, slowly. " * 200))
+    runtime = runtime_of(ada, ScriptedModel([say("Good.")]), clock)
+    done = talk(runtime, "Hello again, how are you today?", new=True)
+    prompt = done.composed.request.messages[-1].content
+    assert f"Sam said: {said}\nI answered: And when do you build it in?" in prompt
+    assert "Sam mends radios" in prompt

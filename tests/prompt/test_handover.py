@@ -117,8 +117,16 @@ def test_until_it_is_remembered_the_last_words_stand_for_it_whatever_is_said_nex
     file = state.read(folder.state)
     write(folder, state.plan_heard(file, session, session.messages[0].id, ""))
     left = handover.brief(runtime, begun(UNRELATED))
-    assert "Sam said: It is benign." in handover.prompt_text(left, NOON)
+    assert "Sam said: It is benign." in handover.prompt_text(left, NOON, 350)
     assert handover.brief(runtime, begun(UNRELATED, present=("kim",))) is None
+
+
+def test_of_longer_notes_the_newest_lines_are_shown() -> None:
+    lines = [f"Sam said: the {n}th stone of the wall." for n in range(20)]
+    left = handover.Brief("ses_1", "\n".join(lines), NOON, None, fits=True)
+    assert lines[0] in handover.prompt_text(left, NOON, 350)
+    short = handover.prompt_text(left, NOON, 60)
+    assert lines[0] not in short and lines[-1] in short
 
 
 def test_only_the_last_conversation_that_is_over_waits_for_a_brief(folder: Entity) -> None:
@@ -150,8 +158,8 @@ def test_a_first_message_that_goes_on_from_it_gets_the_brief_and_another_does_no
     assert unrelated.likeness is not None
     assert related.likeness >= runtime.config.session.continuity_threshold > unrelated.likeness
     assert (related.fits, unrelated.fits) == (True, False)
-    assert "Philips" in handover.prompt_text(related, NOON)
-    assert handover.prompt_text(unrelated, NOON) == ""
+    assert "Philips" in handover.prompt_text(related, NOON, 350)
+    assert handover.prompt_text(unrelated, NOON, 350) == ""
 
 
 def test_a_greeting_of_the_entity_is_not_what_the_brief_is_held_against(folder: Entity) -> None:
