@@ -33,7 +33,7 @@ from bumble.text import moments, stop_words, tokens, words
 
 NEIGHBOURS = 20  # beliefs looked at for contradictions
 QUERY_TOKENS = 300  # of what was said, to look for what is known of it
-KNOWN_SENTENCES, NEAR_BELIEFS = 24, 12  # that are shown
+KNOWN_SENTENCES, NEAR_BELIEFS = 32, 12  # that are shown
 BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
 LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
 
@@ -159,8 +159,8 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
     """Find what belongs to a stretch of a conversation."""
     called = people.called(runtime)
     runtime.memory.sync()
-    said = [message.text for message in messages if message.role == "user"]
-    query = tokens.cut("\n".join(said), QUERY_TOKENS)
+    said = "\n".join(message.text for message in messages if message.role == "user")
+    query = tokens.cut(said, QUERY_TOKENS)
     return Scene(
         session,
         tuple(messages),
@@ -168,19 +168,30 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
         runtime.identity.name,
         runtime.zone,
         names_of(called, session, messages),
-        _known(runtime, query, session.people),
+        _known(runtime, query, said, session.people),
         _near_beliefs(runtime, query, session.people),
         _portraits(runtime, session),
     )
 
 
-def _known(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, KnownSentence]:
-    """Return what knowledge says of something, by label."""
+def _known(
+    runtime: Runtime, query: str, said: str, readers: Sequence[str]
+) -> dict[str, KnownSentence]:
+    """Return what knowledge says under the titles that were named, and of something, by label."""
     hits = runtime.memory.search(
         query, kinds=("knowledge",), limit=knowledge.RECALLED_SECTIONS, audience=readers
     )
     book = knowledge.read(runtime.entity.knowledge)
-    sections = [section for hit in hits if (section := knowledge.find(book, hit.id)) is not None]
+    named = knowledge.named(book, said, readers, people.names_of(runtime, readers))
+    titles = (
+        *(one.title for one in named[: knowledge.RECALLED_SECTIONS]),
+        *(hit.id for hit in hits),
+    )
+    sections = [
+        section
+        for title in dict.fromkeys(titles)
+        if (section := knowledge.find(book, title)) is not None
+    ]
     sentences = [
         KnownSentence(section.title, sentence)
         for section in sections

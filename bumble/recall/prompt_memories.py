@@ -41,7 +41,6 @@ MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for, and whatever else answers it
 RESULT_TOKENS = 250  # of one memory that was asked for
 SECTION_TOKENS = 250
-EVERYDAY = 1000  # commonest words of a language, by which no section is named
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 RETOLD = ("episode", "belief")  # kinds of what the entity tells in its own words
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported"}
@@ -168,8 +167,11 @@ def _knowledge(
 ) -> list[Block]:
     text, most = session.messages[-1].text, knowledge.RECALLED_SECTIONS
     hits = _unasked(runtime, search, book, text, ("knowledge",), most)
-    near, named = [hit.id for hit in hits], _named(runtime, book, session)
-    titles = dict.fromkeys((*near[: most - 1], *named[:1], *near))
+    # a long message is near to nothing that it names
+    said = words.unaddressed(text, runtime.identity.name)
+    named = knowledge.named(book, said, session.people, people.names_of(runtime, session.people))
+    near = [hit.id for hit in hits]
+    titles = dict.fromkeys((*near[: most - 1], *(one.title for one in named[:1]), *near))
     lines = []
     for title in tuple(titles)[:most]:
         section = knowledge.find(book, title)
@@ -182,25 +184,6 @@ def _knowledge(
         lines.append((tier, f"- {mark}{section.title}: {text}"))
         shown.add(("knowledge", title))
     return _blocks("knowledge", "What you know:", lines)
-
-
-def _named(runtime: Runtime, book: knowledge.Knowledge, session: sessions.Session) -> list[str]:
-    """Return the titles of sections that the last message names: a long one is near to nothing.
-
-    A word that is said every day names none.
-    """
-    message = words.unaddressed(session.messages[-1].text, runtime.identity.name)
-    language = words.language(message)
-    common = {words.stem(one, language) for one in words.common(language, EVERYDAY)}
-    said = words.stems(message, language) - common
-    return [
-        section.title
-        for section in book.sections
-        if not knowledge.always(section)
-        and base.may_read(section.provenance.audience, session.people)
-        and (own := words.stems(section.title.partition(" (")[0], language))
-        and len(own & said) >= min(words.NAMING_WORDS, len(own))
-    ]
 
 
 def _memories(
@@ -441,7 +424,8 @@ def worded(runtime: Runtime, hits: Sequence[Hit], readers: Sequence[str]) -> Res
         return Result(UNSEARCHED if runtime.memory.unusable else NOTHING)
     lines = []
     for hit in hits:
-        kind = hit.kind
+        # a section is corrected by its title
+        kind = f'{hit.kind} "{hit.id}"' if hit.kind == "knowledge" else hit.kind
         if provenance.is_untrusted(hit.trust):
             is_own = kind in RETOLD or hit.speaker == runtime.identity.name  # what it made of that
             kind = f"{kind}, of" if is_own else "not a memory, quoted from"

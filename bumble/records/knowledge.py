@@ -11,7 +11,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
@@ -36,9 +37,10 @@ from bumble.records.provenance import (
     split_origin,
     within,
 )
-from bumble.text import markdown, words
+from bumble.text import markdown, stop_words, words
 
 RECALLED_SECTIONS = 3  # for one message
+EVERYDAY = (1000, 200)  # commonest words of a language: of a title's, and where it has no other
 PATH = "knowledge.md"
 MARKER = "[locked]"
 _MARK = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
@@ -218,6 +220,42 @@ def readable(path: Path) -> Knowledge:
 def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:
     """Return the section of a title in any spelling; the first, if a person has made two."""
     return next((one for one in knowledge.sections if key(one.title) == key(title)), None)
+
+
+def named(
+    book: Knowledge, text: str, readers: Sequence[str], talkers: Iterable[str]
+) -> list[KnowledgeSection]:
+    """Return the sections whose titles a text names by a telling word, what it names alone first.
+
+    A word that is said every day names none, but where a title has no other; nor does the name of
+    somebody who talks: all that is said may be theirs.
+
+    Args:
+        book: The sections; what stands in every prompt is not among those that are returned.
+        text: What was said.
+        readers: Who has to be allowed to know of them.
+        talkers: Names of those who talk.
+    """
+    language = words.language(text)
+    everyday = [words.common(language, count) for count in EVERYDAY]
+    said = words.stems(text, language)
+    called = {stem for name in talkers for stem in words.stems(name, language)}
+    found = list[tuple[KnowledgeSection, set[str]]]()
+    for section in book.sections:
+        if always(section) or not base.may_read(section.provenance.audience, readers):
+            continue
+        title = stop_words.telling_words(section.title.partition(" (")[0])
+        own = {words.folded(word): words.stem(word, language) for word in title}
+        own = {word: stem for word, stem in own.items() if stem not in called} or own
+        rare = ({stem for word, stem in own.items() if word not in common} for common in everyday)
+        there = said & next(filter(None, rare), set[str]())
+        # where no space parts words, one pair of signs tells little
+        least = words.NAMING_WORDS if stop_words.is_unspaced(section.title) else 1
+        if len(there) >= min(least, max(1, len(own))):
+            found.append((section, there))
+    spread = Counter(stem for _, there in found for stem in there)
+    found.sort(key=lambda one: -sum(1 / spread[stem] for stem in one[1]))
+    return [section for section, _ in found]
 
 
 def says(section: KnowledgeSection, text: str) -> bool:

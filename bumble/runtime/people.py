@@ -7,7 +7,7 @@ model of `bumble.body.familiarity` moves them.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -117,6 +117,13 @@ def name_of(runtime: Runtime, person: str) -> str:
 def called(runtime: Runtime) -> dict[str, str]:
     """Return what everybody it knows is called, by id."""
     return {one.id: one.name for one in relationships.PERSON.readable(runtime.entity.relationships)}
+
+
+def names_of(runtime: Runtime, ids: Iterable[str]) -> list[str]:
+    """Return what some people may be called, and the entity: their ids, and all known names."""
+    known = [(one, readable_person(runtime, one)) for one in ids]
+    named = (name for _, person in known if person for name in person.names)
+    return [runtime.identity.name, *(one.replace("-", " ") for one, _ in known), *named]
 
 
 def plan_met(

@@ -233,6 +233,20 @@ def test_of_what_is_known_only_goes_what_was_named(entity: Entity, line: str) ->
     assert "replaced" not in outcome.told
 
 
+def test_what_a_stretch_names_is_known_in_it_however_much_else_it_speaks_of(
+    entity: Entity,
+) -> None:
+    waist = "The waist of the dress is 66, the hem of the dress 57, and the sleeve of it 60."
+    other = "".join(f"## Dress, hem {n}\n\nThe hem and waist of dress {n}.\n\n" for n in range(4))
+    entity.knowledge.write_text(f"{other}## Choir\n\nThey sing on 13 December.\n")
+    heard(entity, ("sam", waist), ("sam", "And the choir moved, to the 20th."))
+    runtime = runtime_of(entity)
+    [job] = stretch.check(runtime).jobs
+    model = ScriptedModel([makes(claim("They sing on 20 December.", "m2", rests=["to the 20th"]))])
+    stretch.run(replace(runtime, model=model), job)
+    assert ": Choir: They sing on 13 December." in model.requests[0].messages[-1].content
+
+
 @pytest.mark.parametrize(
     ("origin", "archived"),
     [

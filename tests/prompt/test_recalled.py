@@ -221,3 +221,22 @@ def test_a_section_that_a_long_message_names_comes_to_mind(tmp_path: Path, name:
     entity.knowledge.write_text("## Marius\n\nHe mends pumps in Hull.\n")
     said = f"Guess what, on the ferry over there {name} said you have to bleed them in winter."
     assert ("He mends pumps" in comes_to_mind(entity, said)) is (name == "Marius")
+
+
+@pytest.mark.parametrize(
+    ("title", "said", "is_named"),
+    [
+        ("Sam's car", "It stood on the hard shoulder, with smoke out of the car.", True),
+        ("Sam's car", "Sam here, and all in all it was a fine and quiet day.", False),
+        ("Working hours of the office", "Guess who was at the office when nobody else was.", True),
+        ("Work", "It was hard work, and then we went home by the river.", False),
+        ("Máquina de costura da mãe", "a vizinha trouxe a maquina de volta, que alegria!", True),
+        ("Heizung", "Guten Morgen! Bei uns geht die Heizung seit gestern Abend nicht.", True),
+    ],
+)
+def test_a_section_is_named_by_any_telling_word_of_its_title_but_a_talkers_name(
+    tmp_path: Path, title: str, said: str, is_named: bool
+) -> None:
+    entity = living.ada(tmp_path)
+    entity.knowledge.write_text(f"## {title}\n\nWurst and Paprika.\n")
+    assert ("Wurst and Paprika" in comes_to_mind(entity, said)) is is_named
