@@ -233,9 +233,14 @@ class MusingsJob(Struct, frozen=True):
 
 
 def mark(drawing: topic_questions.Drawing) -> str:
-    """Identify a topic with these mentions; a bare word, by the power of two of their number."""
+    """Identify a topic with these mentions.
+
+    A bare word, and what has raised no question yet, by the power of two of their number: one more
+    is no reason to ask again.
+    """
     topic = drawing.topic
-    mentions = f"{topic.frequency.bit_length()}" if topic.type == "word" else drawing.fingerprint
+    is_new = topic.type == "word" or drawing.before is None
+    mentions = f"{topic.frequency.bit_length()}" if is_new else drawing.fingerprint
     return review_queue.mark("topic", topic.name, mentions)
 
 

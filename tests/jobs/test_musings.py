@@ -80,6 +80,26 @@ def test_what_has_a_name_goes_before_bare_words_and_nothing_is_asked_in_vain_twi
     assert "Olaf" not in [one.topic.name for one in rest.drawings]
 
 
+def test_one_more_mention_is_no_reason_to_ask_again_of_what_raised_no_question(ada: Entity) -> None:
+    living.known(ada, "Olaf")
+
+    def marks() -> dict[str, str]:
+        [job] = musings.check(living.runtime_of(ada)).jobs
+        return {one.topic.name: musings.mark(one) for one in job.drawings}
+
+    def mention(n: int) -> None:
+        at = living.NOON - timedelta(days=1)
+        living.talked(ada, f"ses_o{n}", ("sam", f"Olaf rang again, day {n}."), at=at)
+
+    mention(0)
+    before = marks()["Olaf"]
+    mention(1)
+    assert marks()["Olaf"] == before
+    for n in range(2, 10):
+        mention(n)
+    assert marks()["Olaf"] != before
+
+
 def test_words_for_one_thing_are_one_topic_called_for_it(ada: Entity) -> None:
     for n, line in enumerate(
         ("My keel cracked.", "I painted the keel.", "The keel of mine holds.")
