@@ -33,7 +33,7 @@ class HeldProposal(Struct, frozen=True):
     at: datetime
     commit: log.Commit | None  # None: its branch is in another clone, or was deleted
     versions: tuple[Version, ...] = ()
-    is_own: bool = True  # False: another installation made it, or somebody who says so
+    is_own: bool = True  # False: it is not here, or another installation made it, or says so
 
     @property
     def title(self) -> str:
@@ -65,11 +65,11 @@ def waiting(root: Path) -> list[HeldProposal]:
 def _read(root: Path, name: str, at: datetime) -> HeldProposal:
     commit_id = review_branch.find(root, name)
     if not commit_id:
-        return HeldProposal(name, at, None)
+        return HeldProposal(name, at, None, is_own=False)
     try:
         commit = log.find(root, commit_id)
     except RecordMissingError:  # it touches nothing of this folder
-        return HeldProposal(name, at, None)
+        return HeldProposal(name, at, None, is_own=False)
     versions = tuple(log.versions(root, commit))
     marked, mark = review_branch.marked(name, versions), commit.trailer(review_branch.MARK)
     return HeldProposal(name, at, commit, versions, installation.is_own(marked, mark))
@@ -80,7 +80,8 @@ def choose(
 ) -> list[HeldProposal]:
     """Return the proposals that are meant, in the order in which they were made.
 
-    One that was not made here is meant only by its whole name.
+    One that was not made here, or lies in another clone, is meant only by its whole name: nobody
+    has read it here.
 
     Args:
         proposals: All that wait.

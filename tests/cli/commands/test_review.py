@@ -157,6 +157,18 @@ def test_which_one_is_meant_has_to_be_clear(ada: Run) -> None:
     assert waits["id"].startswith("dream-")
 
 
+def test_what_lies_in_another_clone_is_dropped_by_its_whole_name_alone(ada: Run) -> None:
+    ada.ok("dream")
+    (away,) = ada.ok("review", "--json").data
+    ada.ok("consolidate", "--force")
+    git(ada.entity.root, "branch", "-qD", away["branch"])  # only the list came by a sync
+    assert f"made here: {away['id']}." in ada.ok("review", "reject", "--all").err
+    assert [one["id"] for one in ada.ok("review", "--json").data] == [away["id"]]
+    assert (ada("review", "reject").code, ada("review", "reject", "--all").code) == (2, 2)
+    ada.ok("review", "reject", away["id"])
+    assert ada.ok("review", "--json").data == []
+
+
 def test_without_git_a_cycle_under_review_writes_nothing_and_asks_no_model(run: Run) -> None:
     lived(run.entity)
     run.ok("config", "set", "git.review", "[narrate]")
@@ -180,8 +192,8 @@ def test_status_and_completion_tell_what_waits(ada: Run) -> None:
     folder = str(ada.entity.root)
     assert list(completing.offers(["-e", folder, "review", "accept"], "")[1]) == [waits["id"]]
     git(ada.entity.root, "branch", "-qD", waits["branch"])
-    assert ada("review", "accept").code == 13
-    ada.ok("review", "reject")
+    assert ada("review", "accept", waits["id"]).code == 13
+    ada.ok("review", "reject", waits["id"])
     assert ada.ok("status", "--json").data["review"] == []
 
 
