@@ -167,6 +167,15 @@ def _fetched(repository: gitdir.Repository) -> list[str]:
     return [name for name in names if OBJECT.fullmatch(name)][: git.MAX_NAMES]
 
 
+def is_from_elsewhere(root: Path, path: str) -> bool:
+    """Whether all commits that wrote a file came from other clones; False where nobody can say."""
+    place = git.at(root)
+    if place is None:
+        return False
+    commits = place.call("--literal-pathspecs", "log", "--format=%H", "--", path).text.split()
+    return bool(commits) and _made_here(place.repository).isdisjoint(commits)
+
+
 def _made_here(repository: gitdir.Repository) -> frozenset[str]:
     """Return the commits that were made in this folder, by hand or by bumble; no merge is one."""
     log = (gitdir.content(repository.private / "logs/HEAD") or b"").decode(errors="replace")

@@ -15,23 +15,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from itertools import count, takewhile
 from typing import Any
 
 from msgspec.structs import replace
 
+from bumble.entity import approvals
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, scene
 from bumble.records import session_files, sessions, state
 from bumble.records.base import MappingFile
-from bumble.runtime import body_state
+from bumble.runtime import body_state, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
 URGENCY_FROM = 0.6  # emotional intensity from which fewer turns are enough
+LEFT = timedelta(days=1)  # so long another clone has time to propose what comes of its talks
 ENOUGH = "enough was said"  # what closes a stretch that goes on
 
 
@@ -109,10 +112,13 @@ def check(
     file = state.read(runtime.entity.state)
     names = [session_id] if session_id else list(state.waiting(file))
     jobs: list[scene.StretchJob] = []
-    open_count, told = 0, list[Condition]()
+    open_count, left, told = 0, 0, list[Condition]()
     for name in names:
         session = episode.conversation(runtime, name)
         if session is None or (person and person not in session.people):
+            continue
+        if not (session_id or force) and _is_left(runtime, session):
+            left += 1
             continue
         for job in _cut(runtime, file, session):
             if gated and not (job.closed or force):
@@ -124,8 +130,19 @@ def check(
                 open_count += 1
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
     value = f"{len(jobs)} over, {open_count} going on"
+    value += f", {left} of another clone" if left else ""
     over = Condition("stretches of conversation", value, "one that is over", bool(jobs))
     return Due((over,) if jobs else (over, *told), tuple(jobs))
+
+
+def _is_left(runtime: Runtime, session: sessions.Session) -> bool:
+    """Whether a talk is left to the clone that heard it, for its owner to read what is proposed."""
+    is_held = not review_queue.cycles_of(f"{NAME}: ").isdisjoint(runtime.config.git.review)
+    return (
+        is_held
+        and moments.gap(session.last_at, runtime.now()) < LEFT
+        and approvals.is_from_elsewhere(runtime.entity.root, sessions.path(session.id))
+    )
 
 
 def _cut(runtime: Runtime, file: MappingFile, session: sessions.Session) -> list[scene.StretchJob]:

@@ -35,6 +35,7 @@ from bumble.runtime.job import JobResult, apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles
 from tests.support.living import NOON, ada, heard, known, model_of, runtime_of, talked, write
+from tests.support.repository import git
 from tests.support.stretches import belief, claim, fact, makes, mends, seen
 
 DOG = ("sam", "I have a dog called Biscuit, and he has eaten six slippers.")
@@ -696,3 +697,27 @@ def test_a_section_of_which_nothing_stays_is_named_for_what_takes_its_place(
     off = claim("Sam took the clamps off.", "m3", rests=["took the clamps off"])
     dealt(entity, makes(off, knowledge=[fact(title, off, replaces=["k1"])]))
     assert sections(entity) == {named: "Sam took the clamps off."}
+
+
+def test_under_review_a_talk_is_left_for_a_day_to_the_clone_that_heard_it(
+    entity: Entity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Sam")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "sam@example.org")
+    heard(entity, DOG, name="ses_1")
+    git(entity.root, "init", "-qb", "main")
+    git(entity.root, "add", "-A")
+    git(entity.root, "commit", "-qm", "chat")
+    git(tmp_path, "clone", "-q", str(entity.root), "away")
+    away = Entity(tmp_path / "away")
+    heard(away, TEA, name="ses_2")  # and not committed yet
+
+    def due(place: Entity, *review: str, **values: Any) -> list[str]:
+        runtime = runtime_of(place, git__review=[*review], **values)
+        return [job.session_id for job in stretch.check(runtime).jobs]
+
+    assert due(entity, "stretch") == ["ses_1"]
+    assert due(away) == ["ses_1", "ses_2"]
+    assert due(away, "stretch") == ["ses_2"]
+    assert due(away, "stretch", at=NOON + timedelta(days=1)) == ["ses_1", "ses_2"]
