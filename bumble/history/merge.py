@@ -29,7 +29,7 @@ from bumble.records import (
     topics,
 )
 from bumble.records.kind import Kind, RecordKind
-from bumble.text import markdown, titles
+from bumble.text import markdown, titles, words
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
@@ -222,14 +222,23 @@ def _merge_drawn(people: Sequence[relationships.Relationship]) -> merge_texts.Me
 
 
 def _join_portraits(base: str, earlier: str, later: str) -> str:
-    """Return the later portrait with what only the other side learnt below its prose."""
+    """Return the later portrait with what only the other side learnt below its prose.
+
+    Of two lines of which one has every sentence of the other, that one stands.
+    """
     base_lines, later_lines = base.splitlines(), later.splitlines()
     more = [
         f"\n{line}" if line.startswith(">") else line  # a quote by form is a paragraph of its own
         for line in earlier.splitlines()
-        if line.strip() and line not in (*base_lines, *later_lines)
+        if line.strip() and line not in (*base_lines, *later_lines) and not _says(later_lines, line)
     ]
-    return "\n".join((*later_lines, *more)).strip()
+    return "\n".join((*(line for line in later_lines if not _says(more, line)), *more)).strip()
+
+
+def _says(lines: Sequence[str], line: str) -> bool:
+    """Whether one of some lines has every sentence of a line."""
+    told = set(words.sentences(line))
+    return bool(told) and any(told <= set(words.sentences(one)) for one in lines)
 
 
 def _merge_later(

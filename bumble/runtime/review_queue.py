@@ -41,7 +41,8 @@ MOST_DEALT = 2_000  # marks; the oldest go
 MARK_CHARS = 16
 CONSOLIDATE = "consolidate"  # its sets name their part behind it: `consolidate: narrate: …`
 STRETCH = "stretch"  # one set of what these three name, which an owner may hold back by each
-OF_STRETCH = ("remember", "reflect", "distill")
+PORTRAIT = "reflect"
+OF_STRETCH = ("remember", PORTRAIT, "distill")
 HELD_BACK = "It waits for your word: `bumble review`."
 
 
@@ -50,7 +51,9 @@ def cycles_of(title: str) -> set[str]:
     first, _, rest = title.partition(": ")
     if first == STRETCH:
         return {STRETCH, *OF_STRETCH}
-    return {first, rest.partition(": ")[0]} if first == CONSOLIDATE else {first}
+    found = {first, rest.partition(": ")[0]} if first == CONSOLIDATE else {first}
+    # a portrait seen again rests on the same talks: it doesn't go round their review
+    return found | {STRETCH} if PORTRAIT in found else found
 
 
 def is_held(change_set: ChangeSet, cycles: Sequence[str]) -> bool:
