@@ -12,7 +12,7 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
@@ -169,16 +169,30 @@ def _views(path: Path, _: tzinfo) -> Sequence[kind.RecordView]:
 
 
 def _told(before: str | None, after: str | None) -> kind.Told:
-    old, new = (
-        {key(section.title): section for section in parse(text or "").sections}
-        for text in (before, after)
-    )
+    books = [parse(text or "") for text in (before, after)]
+    old, new = ({key(section.title): section for section in book.sections} for book in books)
+    alike = [sorted((one.title, one.text) for one in book.sections) for book in books]
+    if told := list(_told_of_sections(old, new)):
+        yield from told
+    elif books[0].preamble == books[1].preamble and alike[0] == alike[1]:
+        yield "knowledge: the same sections, in another place or with other space"
+
+
+def _told_of_sections(
+    old: Mapping[str, KnowledgeSection], new: Mapping[str, KnowledgeSection]
+) -> kind.Told:
     for each in dict.fromkeys((*old, *new)):
         was, now = old.get(each), new.get(each)
         if was and now:
             if (was.title, was.locked) != (now.title, now.locked):
                 yield f'knowledge "{was.title}" is now "{now.title}"{" [locked]" * now.locked}'
             yield from kind.told_anew(f'knowledge "{now.title}"', was.text, now.text)
+            if was.provenance.audience != now.provenance.audience:
+                for_whom = ", ".join(now.provenance.audience)
+                told = f"only for {for_whom}" if for_whom else "for everybody"
+                yield f'knowledge "{now.title}" is {told}'
+            elif was.provenance != now.provenance and was.text == now.text:
+                yield f'knowledge "{now.title}" rests on other words'
         elif one := now or was:
             yield f'{"new" if now else "gone:"} knowledge "{one.title}"'
             yield from kind.quoted(one.text)

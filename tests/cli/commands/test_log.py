@@ -168,3 +168,18 @@ def test_why_leads_from_a_reminder_in_the_diary_to_the_reminder(ada: Run) -> Non
     told = ada.ok("why", f"{ada.now:%Y-%m-%d %H:%M}", "--json").data
     assert (told["by"], told["by_hand"], told["trust"]) == ("reminder", False, "owner")
     assert [one["id"] for one in told["rests_on"]] == [made["id"]]
+
+
+def test_diff_of_sections_says_for_whom_they_are_and_shows_no_marks_of_theirs(ada: Run) -> None:
+    book = ada.entity.root / "knowledge.md"
+    begun = "## Tea\n\nOolong.\n\n## Bins [only for bo]\n<!--{by: distill}-->\n\nTuesday.\n"
+    for text, told in (
+        (begun, 'new knowledge "Bins"'),
+        (begun.replace("{by: distill}", " {by: distill, from: [msg_1]} "), "rests on other words"),
+        (begun.replace(" [only for bo]", ""), 'knowledge "Bins" is for everybody'),
+        ("## Bins\n<!--{by: distill}-->\n\nTuesday.\n\n## Tea\n\nOolong.\n", "in another place"),
+    ):
+        book.write_text(text)
+        shown = ada.ok("diff", "--all").out
+        assert told in shown and "<!--" not in shown and "@@" not in shown
+        git(ada.entity.root, "commit", "-qam", "by hand")
