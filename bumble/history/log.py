@@ -198,12 +198,12 @@ def pathspecs(name: str) -> list[str]:
 def versions(root: Path, commit: Commit) -> list[Version]:
     """Return the files a commit touched, as they were before it and after."""
     before = commit.parents[0] if commit.parents else "0" * 40
-    sides = [_wholes(root, commit.touched, rev) for rev in (before, commit.id)]
+    sides = [wholes(root, commit.touched, rev) for rev in (before, commit.id)]
     return [Version(path, *pair) for path, *pair in zip(commit.touched, *sides, strict=True)]
 
 
-def _wholes(root: Path, paths: Sequence[str], revision: str) -> list[bytes | None]:
-    """Return the whole of some records as they were in a commit."""
+def wholes(root: Path, paths: Sequence[str], revision: str) -> list[bytes | None]:
+    """Return the whole of some records as they were in a commit, each None where it was not."""
     pairs = [(path, companions.place(path) or path) for path in paths]
     data = git.blobs(root, [f"{revision}:./{name}" for pair in pairs for name in pair])
     return [companions.whole(path, data[2 * n], data[2 * n + 1]) for n, path in enumerate(paths)]
@@ -223,7 +223,7 @@ def uncommitted(root: Path) -> list[Version]:
     paths = sorted({companions.record_of(name) or name for name in names})
     return [
         Version(path, before, companions.read(root, path) if (root / path).is_file() else None)
-        for path, before in zip(paths, _wholes(root, paths, "HEAD"), strict=True)
+        for path, before in zip(paths, wholes(root, paths, "HEAD"), strict=True)
         if (root / path).is_file() or before is not None
     ]
 

@@ -14,7 +14,7 @@ from bumble.records import fields, jsonl, sessions
 from bumble.records import journal as journal_store
 from bumble.records import knowledge as knowledge_store
 from bumble.records.base import provenance
-from bumble.text import markdown, merge_marks
+from bumble.text import markdown, merge_marks, words
 
 
 class Merged(Struct, frozen=True):
@@ -91,7 +91,7 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
         ValueError: If a side can't be read, or has two sections of one title.
     """
     books = [knowledge_store.parse(text) for text in (base, current, incoming)]
-    by_title = [_by_title(book.sections) for book in books]
+    by_title = _called_alike([_by_title(book.sections) for book in books])
     agreed: list[dict[object, str]] = [{}, {}, {}]
     for title in dict.fromkeys(key for side in by_title for key in side):
         three = [side.get(title) for side in by_title]
@@ -103,13 +103,43 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
     return Merged(text, clean)
 
 
+Sections: TypeAlias = dict[str, knowledge_store.KnowledgeSection]  # by what a title comes to
+
+
 def _by_title(
     sections: tuple[knowledge_store.KnowledgeSection, ...],
-) -> dict[str, knowledge_store.KnowledgeSection]:
+) -> Sections:
     keyed = {knowledge_store.key(section.title): section for section in sections}
     if len(keyed) != len(sections):
         raise ValueError("two sections have the same title")
     return keyed
+
+
+def _called_alike(sides: list[Sections]) -> list[Sections]:
+    """Return the sections of three sides, one that a side renamed under its first title.
+
+    It is the one that has most of the sentences. What both renamed stays apart, and so does what
+    has a title that the other side gave as well.
+    """
+    base, renames = sides[0], [_renamed(sides[0], side) for side in sides[1:]]
+    both = set(renames[0].values()) & set(renames[1].values())
+    alike = [base]
+    for names, side, other in zip(renames, sides[1:], sides[:0:-1], strict=True):
+        first = {new: old for new, old in names.items() if old not in both and new not in other}
+        alike.append({first.get(title, title): section for title, section in side.items()})
+    return alike
+
+
+def _renamed(base: Sections, side: Sections) -> dict[str, str]:
+    """Return the first titles of the sections that a side renamed, by the new ones."""
+    found = dict[str, str]()
+    for title in (one for one in base if one not in side):
+        said = set(words.sentences(base[title].text))
+        for new in (one for one in side if one not in base and one not in found):
+            if len(said & set(words.sentences(side[new].text))) * 2 > len(said):
+                found[new] = title
+                break
+    return found
 
 
 def _with_one_origin(three: list[knowledge_store.KnowledgeSection | None]) -> list[str | None]:

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.errors import (
     FolderOutdatedError,
     HistoryMissingError,
+    HistoryUnreadableError,
     MergeUnfinishedError,
     RefusedError,
     SettingInvalidError,
@@ -28,8 +30,8 @@ from bumble.errors import (
     UsageError,
 )
 from bumble.files import disk, git, gitdir
-from bumble.history import clone
-from bumble.records import forgotten, kinds
+from bumble.history import clone, log
+from bumble.records import forgotten, kinds, knowledge
 from bumble.text import printable
 
 MOST_SHOWN = 5
@@ -239,6 +241,27 @@ def gone(root: Path, place: git.Git, before: str) -> tuple[dict[str, int], list[
     there_before = (path for path, data in zip(both, held, strict=True) if data is not None)
     lost = (path for path in there_before if not (root / path).exists())
     return dict(counts), list(dict.fromkeys(_topmost_gone(root, path) for path in lost))
+
+
+def contested(root: Path, place: git.Git, target: Upstream, before: str) -> list[str]:
+    """Return the titles of sections that stand, for a side changed what the other took out.
+
+    Args:
+        root: Of the entity.
+        place: Its repository.
+        target: What was merged.
+        before: The commit that it was merged into.
+    """
+    base = place.call("merge-base", before, target.tracking).text.strip()
+    sides = list[set[str]]()
+    with suppress(ValueError, HistoryUnreadableError):  # one that a hand has broken
+        for commit in (base, before, target.tracking):
+            text = companions.decoded(log.wholes(root, [knowledge.PATH], commit)[0])
+            sides.append({knowledge.key(one.title) for one in knowledge.parse(text).sections})
+        one_sided = sides[0] - (sides[1] & sides[2])
+        titles = [one.title for one in knowledge.readable(root / knowledge.PATH).sections]
+        return [title for title in titles if knowledge.key(title) in one_sided]
+    return []
 
 
 def _forgotten_since(place: git.Git, before: str) -> set[str]:

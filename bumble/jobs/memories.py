@@ -233,6 +233,7 @@ def _plan_facts(
             book, last = knowledge.parse(companions.decoded(elsewhere.data)), elsewhere
     if replaced:
         told.append(f"{words.counted(replaced, 'sentence')} of knowledge replaced")
+    told += [f"“{title}” {knowledge.NARROWED}" for title in knowledge.narrowed(before, book)]
     last = renaming.plan_knowledge(renamings, book) or last
     if last is None or last.data is None:
         return None, tuple(told), kept

@@ -15,7 +15,6 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard import claims, origins, values, verifier
-from bumble.history import review as proposals
 from bumble.records import (
     base,
     episodes,
@@ -460,15 +459,10 @@ def check(runtime: Runtime, only: str = "") -> Due[DeepReviewJob]:
     least = config.deep_review_min_new_interactions
     acquaintances = list(relationships.PERSON.readable(runtime.entity.relationships))
     new = [(one, one.interaction_count - one.reviewed_at_count) for one in acquaintances]
-    # of whom a portrait waits for the owner's word, no second one is drawn beside it
-    waiting = proposals.waiting(runtime.entity.root)
-    proposed = {each.path for one in waiting for each in one.versions}
     jobs = tuple(
         DeepReviewJob(one.id, (mark(runtime, one),))
         for one, count in new
-        if count >= least
-        and relationships.PERSON.path(one.id) not in proposed
-        and writes(runtime, one.id).passes
+        if count >= least and writes(runtime, one.id).passes
     )
     most = max((count for _, count in new), default=0)
     on = config.enabled and config.deep_review_on_consolidation

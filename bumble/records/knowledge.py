@@ -43,6 +43,7 @@ RECALLED_SECTIONS = 3  # for one message
 EVERYDAY = (1000, 200)  # commonest words of a language: of a title's, and where it has no other
 PATH = "knowledge.md"
 MARKER = "[locked]"
+NARROWED = f"of {PATH} was for everybody, and is only for some now"
 _MARK = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 

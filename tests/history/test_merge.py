@@ -522,3 +522,16 @@ def test_the_wakes_of_both_clones_count() -> None:
     merged = state.STATE.join(base, current, incoming)["wake"]
     assert merged == state.STATE.join(base, incoming, current)["wake"]
     assert merged["recent"] == [OLD, MINE, YOURS]
+
+
+def test_a_section_that_one_side_renamed_is_still_one_unless_the_title_is_taken() -> None:
+    base, path = "## Stay\n\nBo comes. He sings. He rows.\n", "knowledge.md"
+    renamed = base.replace("## Stay", "## Bo")
+    edited = base.replace("He rows", "He bakes")
+    for sides in ((renamed, edited), (edited, renamed)):
+        assert merge(path, base, *sides).text == edited.replace("## Stay", "## Bo")
+    assert not merge(path, base, renamed.replace("He rows", "He skis"), edited).clean
+    taken = merge(path, base, renamed, f"{edited}\n## Bo\n\nHe is tall.\n").text
+    assert [one.title for one in knowledge.parse(taken).sections] == ["Stay", "Bo"]
+    twice = merge(path, base, renamed, base.replace("## Stay", "## Guest")).text
+    assert [one.title for one in knowledge.parse(twice).sections] == ["Bo", "Guest"]

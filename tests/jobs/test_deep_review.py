@@ -15,7 +15,6 @@ from bumble.records import episodes, knowledge, relationships
 from bumble.records.base import Provenance
 from bumble.runtime import job, people, review_queue
 from tests.support.living import NOON, ada, asked, known, runtime_of, talked, told, write
-from tests.support.repository import git
 
 OFF: dict[str, Any] = {"memory__relational__score_derivation": False}
 MORE = "Sam talks to the dog as to a friend."
@@ -75,17 +74,6 @@ def test_it_waits_for_its_owners_word_where_reflections_do(entity: Entity) -> No
     assert review_queue.is_held(planned, ("reflect",))
     assert review_queue.is_held(planned, ("stretch",))  # it rests on the same talks
     assert not review_queue.is_held(planned, ("remember",))
-
-
-def test_who_was_drawn_and_waits_for_the_owners_word_is_not_drawn_again(entity: Entity) -> None:
-    git(entity.root, "init", "-q")
-    review: dict[str, Any] = {"git__review": ["stretch"], **OFF}
-    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **review)
-    job.apply(runtime, portrait.run(runtime, DeepReviewJob("sam")))
-    assert portrait.check(runtime).jobs == ()
-    (name,) = review_queue.waiting(entity.root)
-    git(entity.root, "branch", "-qD", f"bumble-review/{name}")
-    assert [one.person for one in portrait.check(runtime).jobs] == ["sam"]
 
 
 def test_a_review_counts_and_does_not_move_the_last_talk(entity: Entity) -> None:

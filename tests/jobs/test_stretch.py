@@ -161,6 +161,8 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     heard(entity, DOG)
     six = claim("Biscuit has eaten six slippers.", "m1", rests=["eaten six slippers"])
     dealt(entity, makes(six, knowledge=[fact("Slippers", HAS_DOG, six)]))
+    shown = entity.knowledge.read_text()
+    entity.knowledge.write_text(shown.replace(" [only for sam]", ""))  # opened to all by hand
     heard(
         entity,
         ("sam", "By the way it was seven slippers, not six."),
@@ -172,7 +174,8 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     seven = claim("Seven of them were eaten, not six.", "m1", rests=["seven slippers, not six"])
     put_right = [fact("The count", seven, replaces=["k2"])]
     model = ScriptedModel([makes(seven, knowledge=put_right)])
-    apply(runtime, stretch.run(replace(runtime, model=model), job))
+    done = apply(runtime, stretch.run(replace(runtime, model=model), job))
+    assert "“Slippers” of knowledge.md was for everybody, and is only for some now" in done.late
     assert f"k2: Slippers: {six['text']}" in model.requests[0].messages[-1].content
     assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
 

@@ -163,7 +163,7 @@ def _decide(
     for title in knowledge.narrowed(before, knowledge.readable(opened.entity.knowledge)):
         output.warn(
             opened.shell,
-            f"“{title}” of {knowledge.PATH} was for everybody, and is only for some now",
+            f"“{title}” {knowledge.NARROWED}",
         )
     if refused and not done:
         raise refused[0]

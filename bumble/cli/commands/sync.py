@@ -99,8 +99,13 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     for title in knowledge.narrowed(before, after):
         output.warn(
             shell,
-            f"“{title}” of {knowledge.PATH} was for everybody, and is only for some now, as another"
-            " clone has it",
+            f"“{title}” {knowledge.NARROWED}, as another clone has it",
+        )
+    for title in remote.contested(root, place, target, merging.before) if merging.before else ():
+        output.warn(
+            shell,
+            f"“{title}” of {knowledge.PATH} was changed in one clone, and in the other taken out or"
+            " given a new title: it stands",
         )
     if gone:
         output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))

@@ -305,6 +305,31 @@ def test_a_locked_section_that_another_clone_changed_is_named(life: Run, away: P
     assert life.ok("sync", "--json").data["locked_changed"] == []
 
 
+def test_a_section_renamed_here_and_changed_there_is_one_and_what_went_on_one_side_is_named(
+    life: Run, away: Path
+) -> None:
+    root = life.entity.root
+    life.ok("sync")
+    book = root / "knowledge.md"
+    stay = "## Stay\n\nBo comes on Sunday. Sam fetches him. He gets the room.\n"
+    book.write_text(f"{stay}\n## Bins\n\nTuesday.\n\n## Flat\n\nSmall.\n")
+    life.ok("sync", "--push")
+    git(away, "pull", "-q")
+    there = away / "knowledge.md"
+    there.write_text(
+        book.read_text().replace("fetches him", "fetches Bo").replace("Tues", "Wednes")
+    )
+    git(away, "commit", "-qam", "by hand")
+    git(away, "push", "-q")
+    renamed = book.read_text().replace("## Stay", "## Bo")
+    book.write_text(renamed.replace("## Bins\n\nTuesday.\n\n", ""))
+    ran = life.ok("sync")
+    assert "“Bins” of knowledge.md was changed in one clone" in ran.err and "“Bo”" not in ran.err
+    both = stay.replace("## Stay", "## Bo").replace("fetches him", "fetches Bo")
+    assert book.read_text() == f"{both}\n## Bins\n\nWednesday.\n\n## Flat\n\nSmall.\n"
+    assert "knowledge.md was changed" not in life.ok("sync").err
+
+
 def test_another_remote_is_not_replaced(life: Run, away: Path, tmp_path: Path) -> None:
     ran = life("sync", "--setup", str(empty(tmp_path / "second")), "--yes")
     assert (ran.code, "has a remote already" in ran.err) == (13, True)
