@@ -127,7 +127,7 @@ def test_what_a_sync_brings_stands_in_no_prompt_until_it_is_trusted(
 ) -> None:
     pushed(away, write)
     ran = life.ok("sync")
-    assert "not obeyed until you trust it" in ran.out
+    assert "not obeyed until you trust it" in ran.out and EVIL not in ran.out
     assert f"bumble config trust {life.entity.root}" in ran.err
     assert EVIL not in prompt(life)
     findings = [one["code"] for one in life.ok("doctor", "--json").data["findings"]]

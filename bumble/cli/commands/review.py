@@ -161,10 +161,7 @@ def _decide(
         if verb == "accept":
             opening.forget_again(opened, brought_by="What was accepted")
     for title in knowledge.narrowed(before, knowledge.readable(opened.entity.knowledge)):
-        output.warn(
-            opened.shell,
-            f"“{title}” {knowledge.NARROWED}",
-        )
+        output.warn(opened.shell, f"“{title}” {knowledge.NARROWED}")
     if refused and not done:
         raise refused[0]
     for refusal in refused:

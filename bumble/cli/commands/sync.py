@@ -15,7 +15,6 @@ from bumble.entity import approvals, commits
 from bumble.errors import RecordInvalidError, RefusedError, UserError
 from bumble.history import findings, remote
 from bumble.records import forgotten, kinds, knowledge
-from bumble.runtime import rules
 from bumble.text import printable, words
 
 MOST_PATHS = 10  # that are named
@@ -97,10 +96,7 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
             f" `bumble diff {knowledge.PATH}` shows how",
         )
     for title in knowledge.narrowed(before, after):
-        output.warn(
-            shell,
-            f"“{title}” {knowledge.NARROWED}, as another clone has it",
-        )
+        output.warn(shell, f"“{title}” {knowledge.NARROWED}, as another clone has it")
     for title in remote.contested(root, place, target, merging.before) if merging.before else ():
         output.warn(
             shell,
@@ -209,10 +205,12 @@ def _tell(
     pushed: bool,
 ) -> None:
     brought, waits = words.counted(merging.commits, "commit"), words.counted(own, "commit")
+    unheard = words.counted(len(waiting), "rule")  # named in a warning, with the way to trust it
+    whole = f"`bumble config trust --dry-run {shlex.quote(str(opened.root))}` shows it whole"
     lines = [
         f"Merged {brought} of other clones." if merging.commits else "Nothing new elsewhere.",
         *([f"{waits} of this clone to be pushed; --push does it."] if own and not problems else []),
-        *(f"not obeyed until you trust it: {rules.line(rule)}" for rule in waiting),
+        *([f"{unheard} not obeyed until you trust it; {whole}."] if waiting else []),
         *(["Pushed."] if pushed else []),
         *(f"{finding.where}: {finding.sentence} [{finding.code}]" for finding in problems),
         *(["Nothing was pushed; `bumble doctor` says what helps."] if problems else []),
