@@ -170,7 +170,7 @@ def _fetched(repository: gitdir.Repository) -> list[str]:
 def is_from_elsewhere(root: Path, path: str) -> bool:
     """Whether all commits that wrote a file came from other clones; False where nobody can say."""
     place = git.at(root)
-    if place is None:
+    if place is None or not (place.repository.private / "logs/HEAD").exists():
         return False
     commits = place.call("--literal-pathspecs", "log", "--format=%H", "--", path).text.split()
     return bool(commits) and _made_here(place.repository).isdisjoint(commits)

@@ -25,7 +25,7 @@ NamesArgument = Annotated[
         metavar="[ID]...", help="Of proposals, or an end of one. Default: the only one."
     ),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="All that wait.")]
+AllOption = Annotated[bool, typer.Option("--all", help="All that wait and were made here.")]
 PLANS = {"accept": reviewing.plan_accept, "reject": reviewing.plan_reject}
 NONE = "Nothing waits for review."
 
