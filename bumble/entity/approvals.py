@@ -226,17 +226,20 @@ def is_open(repository: gitdir.Repository) -> bool:
 
 def _has_moved(root: Path, repository: gitdir.Repository) -> bool:
     """Whether git's log of HEAD has more since the last look than commits that were made here."""
-    log = repository.private / "logs" / "HEAD"
-    mark = (disk.read_cache(root / SEEN) or b"").strip()
-    new = gitdir.content(log, start=int(mark) if mark.isdigit() else 0)
-    if new is None:
-        return False
+    new = unseen(root, repository)
     # but for commits that were made here, on what was here before
-    made = (line.partition(b"\t")[2] for line in new.splitlines())
+    made = (line.partition(b"\t")[2] for line in new)
     moved = any(not what.startswith((b"commit:", b"commit (initial):")) for what in made)
-    if not moved and len(new) > MOST_UNSEEN:
+    if not moved and sum(map(len, new)) > MOST_UNSEEN:
         note_look(root, repository)
     return moved
+
+
+def unseen(root: Path, repository: gitdir.Repository) -> list[bytes]:
+    """Return the lines of git's log of HEAD since the last look, the oldest first."""
+    mark = (disk.read_cache(root / SEEN) or b"").strip()
+    start = int(mark) if mark.isdigit() else 0
+    return (gitdir.content(repository.private / "logs" / "HEAD", start=start) or b"").splitlines()
 
 
 def note_look(root: Path, repository: gitdir.Repository) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.entity import changes, commits, companions, git_operations, uncommitted
+from bumble.entity import approvals, changes, commits, companions, git_operations, uncommitted
 from bumble.entity.folder import PRIVATE, Entity
 from bumble.errors import (
     FolderUnwritableError,
@@ -40,6 +40,8 @@ from bumble.text import merge_marks, yaml_edit
 MADE_TWICE = "two clones made this record"
 _STAGES = _BASE, _OURS, _INCOMING = 1, 2, 3  # of git's index
 MERGED = f"{PRIVATE}/merged"  # the merge that was looked through last
+MERGES = ("pull", "merge ", "commit (merge)")  # what made a merge here, in git's log of HEAD
+MOST_SINCE = 50  # of them that are asked for
 _FILES = ("100644", "100755")  # modes of what is no link
 _INCOMING_HEADS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "refs/stash")
 
@@ -133,10 +135,26 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
 
 
 def _merged(root: Path) -> tuple[str, ...]:
-    """Return the commit of HEAD and the sides it merged; empty: none, or it was looked through."""
-    found = tuple((git.run(root, "rev-parse", "--quiet", "HEAD", "HEAD^1", "HEAD^2") or "").split())
-    seen = (disk.read_cache(root / MERGED) or b"").decode()
-    return found if len(found) > 2 and found[0] != seen else ()
+    """Return the newest merge since the last look, and its sides; empty: none, or it was looked at.
+
+    Commits by hand may have followed it: before one of bumble's it is looked at.
+    """
+    repository = gitdir.find(root)
+    lines = approvals.unseen(root, repository) if repository else []
+    rows = (line.decode(errors="replace").partition("\t") for line in reversed(lines))
+    made = (
+        about.split(" ")[1]
+        for about, _, what in rows
+        if what.startswith(MERGES) and not what.endswith("Fast-forward") and " " in about
+    )
+    names = ["HEAD", *filter(approvals.OBJECT.fullmatch, made)][:MOST_SINCE]
+    options = ("--ignore-missing", "--no-walk=unsorted", "--merges", "--parents")
+    merges = git.run(root, "rev-list", *options, *names)
+    found = tuple((merges or "").partition("\n")[0].split()[:3])
+    if not found or found[0] == (disk.read_cache(root / MERGED) or b"").decode():
+        return ()
+    is_here = git.run(root, "merge-base", "--is-ancestor", found[0], "HEAD") is not None
+    return found if is_here else ()
 
 
 def hears_again(root: Path) -> bool:

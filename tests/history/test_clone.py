@@ -183,6 +183,27 @@ def test_what_one_clone_heard_waits_after_a_merge_until_somebody_has_dealt_with_
     assert state.read(root / state.PATH).source == file.source
 
 
+def test_a_merge_is_looked_through_though_a_hand_has_committed_since(
+    life: Run, tmp_path: Path
+) -> None:
+    root, away = life.entity.root, tmp_path / "away"
+    git(root, "config", "user.name", "Sam")
+    git(root, "config", "user.email", "sam@example.org")
+    hears(root, "11:50", waits="11:50")
+    git(tmp_path, "clone", "-q", str(root), str(away))
+    hears(root)  # and deals with it
+    hears(away, "12:00", waits="11:50")
+    life.ok("status")
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", str(away), "main")
+    git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+    life.ok("consolidate", "--check")
+    file = state.read(root / state.PATH)
+    assert state.first_waiting(file, SESSION) == name_of("12:00")
+    git(root, "reset", "-q", "--hard", "HEAD~3")  # to before the merge
+    life.ok("consolidate", "--check")
+    assert state.first_waiting(state.read(root / state.PATH), SESSION) is None
+
+
 def test_a_merge_is_looked_through_once(life: Run, tmp_path: Path) -> None:
     root, away = life.entity.root, tmp_path / "away"
     git(root, "config", "user.name", "Sam")
