@@ -578,12 +578,12 @@ def _count_alike(one: Number, other: Number) -> bool:
 
 
 def _by_parts(number: Number, given: Sequence[Number]) -> Iterator[Decimal]:
-    """Yield halves and quarters of numbers, and what they make twice."""
+    """Yield halves and quarters of numbers, what they make twice, and in the months of a year."""
     for one in given:
         if number.value >= _SURE and may_be(number, one, loosely=True):  # there and back
             yield one.value * 2
         if one.value >= 10 and may_be(number, one, loosely=True):
-            yield from (one.value / 2, one.value / 4)
+            yield from (one.value / 2, one.value / 4, one.value * 12)
 
 
 def _by_products(number: Number, pairs: Sequence[tuple[Number, Number]]) -> Iterator[Decimal]:
