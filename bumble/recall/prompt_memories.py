@@ -424,8 +424,7 @@ def worded(runtime: Runtime, hits: Sequence[Hit], readers: Sequence[str]) -> Res
         return Result(UNSEARCHED if runtime.memory.unusable else NOTHING)
     lines = []
     for hit in hits:
-        # a section is corrected by its title
-        kind = f'{hit.kind} "{hit.id}"' if hit.kind == "knowledge" else hit.kind
+        kind = hit.kind
         if provenance.is_untrusted(hit.trust):
             is_own = kind in RETOLD or hit.speaker == runtime.identity.name  # what it made of that
             kind = f"{kind}, of" if is_own else "not a memory, quoted from"
