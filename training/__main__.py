@@ -182,6 +182,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="file to write the head to")
     parser.add_argument("--sealed", action="store_true", help="report the sealed split too")
     parser.add_argument("--epochs", type=int, default=head.EPOCHS)
+    parser.add_argument("--joined", type=int, default=10_000, help="messages made of others")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--begin", type=Path, help="a head that is trained on, at a lower rate")
     parser.add_argument("--without", default="", help="languages left out of training")
@@ -189,6 +190,7 @@ def main() -> None:
     folder = given.weights or Path.home() / ".cache/bumble/weights"
     embedder = embedders.open_embedder(folder, catalog.load().entry(given.embedder))
     examples = [one for one in labels.read() if embedder.multilingual or one.language == "en"]
+    examples += labels.joined(examples, given.joined, given.seed)
     features, right = Features(embedder, examples, given.cache), head.targets(examples)
     rows = rows_of(examples, "train")
     rows = np.array(

@@ -249,7 +249,7 @@ def data_of(features: Features, scale: Scale) -> Data:
     before = features.previous.astype(np.float32)
     has = np.abs(before).sum(1, keepdims=True) > 0
     before = np.where(has, (before - scale.mean) / scale.deviation, 0).astype(np.float32)
-    mean = (x.astype(np.float32) * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
+    mean = np.stack([one[has].mean(0, dtype=np.float32) for one, has in zip(x, mask, strict=True)])
     return Data(x, mask, spans, before, mean, features.grams)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,107 @@ class Example:
             return 1.0
         there = OF_KIND.get(self.kind, ())
         return float(bool(there) and (intent in there or intent not in MAY_BE_BESIDE))
+
+
+# What stands beside what in a message of several sentences, and of a hundred how many.
+TOGETHER = (
+    (("tells", "asks"), 32),
+    (("asks", "tells"), 14),
+    (("tells", "tells", "asks"), 6),
+    (("light", "heavy"), 15),
+    (("heavy", "light"), 12),
+    (("opens", "heavy"), 5),
+    (("opens", "asks"), 4),
+    (("opens", "light"), 3),
+    (("light", "light"), 9),
+)
+ASKS = frozenset(
+    {
+        *("task", "ask_world", "calculate", "remind", "ask_memory", "ask_known", "ask_talk"),
+        *("ask_name", "ask_time", "ask_entity"),
+    }
+)
+OPENS = frozenset({"greet", "introduce", "tell"})
+FOR_HEAVY = frozenset({"sorry", "condole", "annoying", "care", "hope"})  # short replies
+LONGEST, OPENING = 110, 50  # characters of what is joined
+ALIKE = 0.8  # how often only messages that begin alike are joined, with a capital or without
+STOPS = (". ", ". ", ", ", " ", "... ", "; ", "\n", "! ")
+
+
+def joined(examples: Sequence[Example], count: int, seed: int = 0) -> list[Example]:
+    """Make messages of several sentences out of others in one language.
+
+    Writers of single messages seldom wrap a request in what they tell, or tell grave news in
+    passing; people do. A head that learned from these reads such a message as what its parts are.
+    """
+    chance = random.Random(seed)
+    roles: dict[tuple[str, str], list[Example]] = {}
+    can_be = [one for one in examples if _can_be_joined(one)]
+    for one in can_be:
+        for role in _roles(one):
+            roles.setdefault((role, one.language), []).append(one)
+    made: list[Example] = []
+    patterns, shares = zip(*TOGETHER, strict=True)
+    while len(made) < count:
+        language = chance.choice(can_be).language
+        [pattern] = chance.choices(patterns, shares)
+        pools = [roles.get((role, language)) for role in pattern]
+        parts = [chance.choice(pool) for pool in pools if pool]
+        is_alike = len({part.text[0].islower() for part in parts}) < 2
+        if len({part.text for part in parts}) < len(pattern):
+            continue
+        if is_alike or chance.random() > ALIKE:
+            made.append(_joined(parts, chance))
+    return made
+
+
+def _can_be_joined(one: Example) -> bool:
+    is_whole = bool(one.intents) and not one.previous and not one.wish and one.keep is not None
+    is_free = one.writer not in NAMES_ALONE | {"plain"}
+    return one.split == "train" and is_whole and is_free and len(one.text) < LONGEST
+
+
+def _roles(one: Example) -> list[str]:
+    """Return what an example may be in a message of several sentences."""
+    intents = set(one.intents or ())
+    main = (one.intents or ("",))[0]
+    tells = intents <= {"tell", "remember"}
+    is_opening = intents <= OPENS and intents != {"tell"} and len(one.text) < OPENING
+    roles = {
+        "asks": main in ASKS,
+        "tells": tells,
+        "light": tells and one.heavy == 0,
+        "heavy": main in ("tell", "confide") and (one.heavy or 0) > 0,
+        "opens": is_opening,
+    }
+    return [role for role, is_one in roles.items() if is_one]
+
+
+def _joined(parts: Sequence[Example], chance: random.Random) -> Example:
+    text = parts[0].text.strip()
+    for part in parts[1:]:
+        stop = chance.choice(STOPS if text[-1].isalnum() else (" ", " ", " ", "\n"))
+        text += stop + part.text.strip()
+    ordered = sorted(parts, key=lambda part: (part.intents or ("",))[0] not in ASKS)
+    intents = dict.fromkeys(intent for part in ordered for intent in part.intents or ())
+    graded = all(part.heavy is not None and part.glad is not None for part in parts)
+    grave = [part for part in parts if part.heavy] if len(parts) > 1 else []
+    fit = [name for part in grave for name in part.replies or () if name in FOR_HEAVY]
+    is_told = ASKS.isdisjoint(intents)
+    spans = {name: next(filter(None, (getattr(p, name) for p in parts)), "") for name in SPANS}
+    return Example(
+        text,
+        parts[0].language,
+        # what code answers is known where each of them knew of it
+        next((p.writer for p in parts if p.writer not in KNOWS_FOR_CODE), parts[0].writer),
+        "train",
+        keep=any(part.keep for part in parts),
+        intents=tuple(intents),
+        heavy=max(part.heavy or 0 for part in parts) if graded else None,
+        glad=max(part.glad or 0 for part in parts) if graded else None,
+        replies=tuple(fit) if fit and is_told else None,
+        **spans,
+    )
 
 
 def read(path: Path = FILE) -> list[Example]:
