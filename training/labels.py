@@ -131,7 +131,6 @@ ASKS = frozenset(
     }
 )
 OPENS = frozenset({"greet", "introduce", "tell"})
-FOR_HEAVY = frozenset({"sorry", "condole", "annoying", "care", "hope"})  # short replies
 LONGEST, OPENING = 110, 50  # characters of what is joined
 ALIKE = 0.8  # how often only messages that begin alike are joined, with a capital or without
 STOPS = (". ", ". ", ", ", " ", "... ", "; ", "\n", "! ")
@@ -194,9 +193,6 @@ def _joined(parts: Sequence[Example], chance: random.Random) -> Example:
     ordered = sorted(parts, key=lambda part: (part.intents or ("",))[0] not in ASKS)
     intents = dict.fromkeys(intent for part in ordered for intent in part.intents or ())
     graded = all(part.heavy is not None and part.glad is not None for part in parts)
-    grave = [part for part in parts if part.heavy] if len(parts) > 1 else []
-    fit = [name for part in grave for name in part.replies or () if name in FOR_HEAVY]
-    is_told = ASKS.isdisjoint(intents)
     spans = {name: next(filter(None, (getattr(p, name) for p in parts)), "") for name in SPANS}
     return Example(
         text,
@@ -208,7 +204,6 @@ def _joined(parts: Sequence[Example], chance: random.Random) -> Example:
         intents=tuple(intents),
         heavy=max(part.heavy or 0 for part in parts) if graded else None,
         glad=max(part.glad or 0 for part in parts) if graded else None,
-        replies=tuple(fit) if fit and is_told else None,
         **spans,
     )
 
