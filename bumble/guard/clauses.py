@@ -47,11 +47,12 @@ inga intet zaden zadny
 _OF_THINGS = frozenset(_NO_SUCH.split())
 # "Don't mention the 350", "vergiss nicht den Zahnarzt": who forbids it denies nothing.
 _FORBIDDEN = """
-forget mention tell vergiss vergesst vergessen sag sagt sage erwahn erwahne fala fale falar conta
-conte contar esquece esqueca esquecer digas diga cuentes cuente olvides olvide olvidar dimenticare
-dimentica dire oublie oublier oubliez dites vergeet zeg
+forget mention vergiss vergesst sag erwahn fala fale falar contar esquece esqueca esquecer digas
+cuentes olvides olvide olvidar dimenticare dimentica oublie oublier oubliez vergeet zeg
 """
 _UNSAID = frozenset(_FORBIDDEN.split())
+_BEHIND = ("de", "nl")  # languages whose denial stands behind what is forbidden
+_OR = frozenset(["or", "nor", "by", "oder", "ou", "o", "of"])
 # What stands behind one of these, and behind these words that go with it, is not so.
 _CONTRASTS = {
     "instead": "of",
@@ -84,11 +85,15 @@ _UNREAL = {
     "en": rf"would|wouldn't|(?:i|we|he|she|they)'d(?! {_PAST})|wish\w*|imagin\w*|dream\w*|if",
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
     "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
-    "es": r"^\W*si|\w+iera\w*|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*",
-    "it": r"^\W*se(?! (?:ne|l[aeio]|gli|n'|l'))|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
-    "pt": (  # before anything else "se" is a verb's own
-        r"se (?:eu|tu|voc[êe]s?|vcs?|el[ea]s?|a gente|um dia)"
-        r"|(?:fo|tive|houve|vie|pude|soube|quise|fize)sse\w*|(?:i|se|te|fa|di|tra)ria\w*"
+    "es": (  # "claro que si"
+        r"(?<!claro )(?<!que )si|\w+iera\w*"
+        r"|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*"
+    ),
+    "it": r"se(?! ne\b)|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
+    "pt": (  # "se chama", "vai se casar": a verb's own
+        r"(?<!vai )(?<!vou )(?<!vão )(?<!quer )(?<!quero )(?<!para )(?<!pra )(?<!de )(?<!pode )"
+        r"se (?:n[ãa]o |tudo )?(?:eu|tu|voc[êe]s?|vcs?|el[ea]s?|a gente|um dia|\w*[aeio]r)"
+        r"(?:em|mos)?|(?:fo|tive|houve|vie|pude|soube|quise|fize)sse\w*|(?:i|se|te|fa|di|tra)ria\w*"
     ),
     "nl": r"als|zou\w*",
 }
@@ -270,15 +275,18 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
             is_answer or any(map(values.is_value, following))
         ):
             continue  # "no the 10.4 was …", "at no 42"
-        unsaid = _UNSAID.intersection(tokens[max(0, start - 2) : start + 3])
+        beside = (
+            tokens[max(0, start - 2) : start] if language in _BEHIND else tokens[start + 1 :][:2]
+        )
+        unsaid = _UNSAID.intersection(beside)
         if unsaid or not (denies(token, language) or _contrasts(tokens, start)):
             continue
         behind = [n for n in range(start + 1, len(tokens)) if tokens[n] not in empty][:2]
         first, second = ([values.is_value(tokens[n]) for n in behind] + [False, False])[:2]
         if not first and (token in _OF_THINGS or (language, token) == ("en", "no")):
             continue
-        # "not 5 June" denies both, "it wasn't 624 it was 645" the first alone
-        both = second and (not first or behind[0] + 1 == behind[1])
+        # "not 5 June", "not 2 or 3" deny both, "it wasn't 624 it was 645" the first alone
+        both = second and (not first or _OR.issuperset(tokens[behind[0] + 1 : behind[1]]))
         found += [tokens[n] for n in behind[: 1 + both]]
     return tuple(found)
 

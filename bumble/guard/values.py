@@ -93,7 +93,7 @@ _DECIMAL = patterns.compile(r"\b(\d{1,2})\.(\d{1,2})\b(?![.:]?\d)")  # 7.3 may b
 _ORDINAL = patterns.compile(  # a day without its month: "the 8th", "le 8"
     rf"\b(\d{{1,2}}){_ENDING}(?!\w)"
     r"|\b(?:le|el|il|dia|día|o|au|al|du|del|dal) (\d{1,2})\b"
-    r"(?!\s*(?:[€$£%]|[:.,]\d|h\b|hr?s\b|horas?\b|d[ae] (?:la )?(?:manh|mañ|tard|noi|noc|madr)))",
+    r"(?!\s*(?:[€$£%]|[:.,]\d|h\b|hr?s\b|horas?\b|d(?:a|e la) (?:manh|mañ|tard|no[ic]|madr)))",
     re.IGNORECASE,
 )
 _MONTHS = [name for row in words.MONTHS for name in row.split() if name != "sept"]  # dix-sept

@@ -48,7 +48,7 @@ circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
 # How a sentence begins whose verb alone says "I": "le aconsejé", "gli ho detto".
 _FIRST_PERSON = {
-    "es": r"(?:no )?(?:(?:(?:me|te|se|les?|os|nos) )+(?:\w{2,}[éí]|he)|dije|hice|di)",
+    "es": r"(?:no )?(?:(?:(?:me|te|se|les?|os|nos) )+(?:\w{2,}[éí]|he)|dije|hice)",
     "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne) |l['’])*(?:ho|avevo|dissi)",
     "pt": r"(?:não )?(?:(?:(?:lhes?|me|te) )+\w{2,}ei|fiz|dei)",
 }
@@ -310,14 +310,16 @@ def _answered(text: str, ours: clauses.Ties, sentence: Subject) -> str:
     for n, (asked, answer) in enumerate(pairwise(parts)):
         if not asked.endswith(words.QUESTION_MARKS) or answer.endswith(words.QUESTION_MARKS):
             continue
-        said = next(iter(clauses.of(answer, sentence.language)), None)
+        said, *more = clauses.of(answer, sentence.language) or (None,)
         if said is None or said.denies or said.is_unreal:
             continue
         is_of_it = clauses.tie(ours, said.weights) > 0 or any(
             one.equals(other) for one in said.read.numbers for other in sentence.read.numbers
         )
         is_short = len(said.tokens) <= ANSWER_WORDS and is_of_it
-        if is_short or clauses.with_question(asked, answer) != answer:
+        # "yeah, right" is no yes
+        is_yes = not more and clauses.with_question(asked, answer) != answer
+        if is_short or is_yes:
             parts[n] = f"{asked[:-1]}."
     return " ".join(parts)
 
@@ -421,7 +423,7 @@ def _is_hour_of(number: Number, sources: Sequence[Source]) -> bool:
     When each was written is shown to whoever retells it.
     """
     said = [one for one in sources if one.at]
-    if not any(each.kind == "clock" for one in said for each in one.read.numbers):
+    if not any(each.kind == "clock" or each.hours for one in said for each in one.read.numbers):
         shown = {f"{one.at.hour}:{one.at.minute:02}" for one in said if one.at}
         if number.word.replace(".", ":").replace("h", ":").lstrip("0") in shown:
             return True
@@ -491,7 +493,8 @@ def _follows(number: Number, sentence: Subject, sources: Sequence[Source]) -> bo
 def _is_sum(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
     """Whether a number is what a cited one and another one of the same make, or leave.
 
-    A small one may be so by chance: there all three have to count one thing that is named.
+    Of the same is what is told in one clause, or in two with a word of the sentence. A small one
+    may be so by chance: there all three have to count one thing that is named.
     """
     bearing = _bearing(sentence, sources)
 
@@ -499,15 +502,16 @@ def _is_sum(number: Number, sentence: Subject, sources: Sequence[Source]) -> boo
         return number.value >= _SURE or number.kind == one.kind == "thing"
 
     alike = [
-        (one, source.at is not None)
+        (one, source.at is not None, frozenset(clause.weights))
         for source in bearing
-        for one in source.read.numbers
+        for clause in clauses.of(source.text, sentence.language)
+        for one in clause.read.numbers
         if one.claimed and _count_alike(number, one) and is_named(one)
     ]
     pairs = [
         (one, other)
-        for (one, is_cited), (other, other_cited) in combinations(alike, 2)
-        if is_cited or other_cited
+        for (one, is_cited, told), (other, other_cited, beside) in combinations(alike, 2)
+        if (is_cited or other_cited) and (told == beside or told & beside & sentence.subjects)
     ]
     return number.value in set(_by_sums(number, pairs))
 

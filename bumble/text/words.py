@@ -65,8 +65,9 @@ _NO_END = patterns.compile(
 # ("0.4 m.") or an article ("an h."). "R. B.", "z. B." and "p. 12" don't.
 _LETTER = patterns.compile(r"(?:(?<!\.)(?<!\.\s)\b[A-Z]|\b[ap]\.?\s?m)\.\s*\Z")
 _MEASURE = patterns.compile(
-    r"(?:\d\s?[mglhs]|\d[.,]\d\s?[CFL]|°\s?[CF]|\b(?:an?|uma?|un[ae]?|eine?[mnr]?|een)\s[a-z])\.\s*\Z"
+    r"(?:\d\s?[mglhs]|\b(?:an?|uma?|un[ae]?|eine?[mnr]?|een)\s[a-z])\.\s*\Z"
 )
+_DECIMAL = patterns.compile(r"(?:\d[.,]\d+\s?[mghsCFL]|°\s?[CF])\.\s*\Z")  # before any sentence
 # How people begin a sentence, and no name begins that stands behind an initial: "J. Will Smith".
 _BEGIN = """
 a after and are as at because before but could did does for from he her here his how i if in is it
@@ -75,7 +76,7 @@ when where which while who why with would yesterday you your
 aber auf bei das der die ein eine er es gestern heute ich ihr ihre im jetzt meine mit nach oder sie
 und wenn wir
 avec ce ces cette demain dans elle elles et hier il ils je les mais mes nous puis quand une vous
-cuando despues ella ellas ellos en es esta este manana mi nos para pero por se una y
+cuando despues ella ellas ellos en es esta este manana mi nos pero por se una y
 domani gli ieri nella non oggi poi quando questa questo sono
 amanha as com depois ela ele em eu foi hoje meu minha ontem os um uma
 gisteren het hij ik maar mijn vandaag wij zij
@@ -135,9 +136,9 @@ def _ends_in_letter(before: str, behind: str) -> bool:
     if first is None or not first[0][0].isupper():
         return False
     begins = folded(first[0]) in _BEGINNINGS and not behind.startswith(".", first.end())
-    if _MEASURE.search(before):  # "3 l. Milch" goes on: German writes what is measured so, too
+    if _DECIMAL.search(before):  # German writes what is measured behind it, too
         return begins or languages.language(before + behind) != "de"
-    return begins and _LETTER.search(before) is not None
+    return begins and bool(_MEASURE.search(before) or _LETTER.search(before))
 
 
 def ends_in_abbreviation(text: str) -> bool:

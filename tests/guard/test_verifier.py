@@ -207,6 +207,7 @@ def test_months_are_counted_from_the_one_that_is_named() -> None:
             "keep",
         ),
         ("murieron 3 gallinas", "Sam tiene 12 gallinas.", "Quedan 9 gallinas.", "keep"),
+        ("mum is 72, dad is 70", "", "Mum is 142.", "inference"),
         ("train 10:15 platform 4", "", "The train is at platform 6.", "inference"),  # by chance
         ("I pay the club 12 a month", "", "The club is 144 a year.", "inference"),
     ],
@@ -389,12 +390,28 @@ def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
         ("the bus, it wasnt 624 it was 645", "The bus was the 645."),
         ("vergiss nicht den Zahnarzt um 10", "Der Zahnarzt ist um 10."),
         ("only don't mention the 350 I put in", "Ona put in 350."),
+        ("which of them wants the counts? It is Alison.", "Alison wants the counts."),
     ],
 )
 def test_what_was_told_is_kept_in_other_words(said: str, text: str) -> None:
     assert (
         verifier.check(CitedClaim(text, ("m1",), (said,)), _after(("Ona", said))).verdict != "mend"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("vou morar em Lisboa se passar na prova", "Ona vai morar em Lisboa."),
+        ("me mudo a Lima si consigo el trabajo", "Ona se muda a Lima."),
+        ("minha conta não foi 350 foi 450", "A conta de Ona foi 350."),
+        ("nicht 20 oder 30 Gäste, 40 kommen", "Es kommen 30 Gäste."),
+        ("Is Tom moving to Rome? Yeah, right.", "Tom is moving to Rome."),
+    ],
+)
+def test_a_condition_a_denial_and_no_real_yes_state_nothing(said: str, text: str) -> None:
+    found = verifier.check(CitedClaim(text, ("m1",), (said,)), _after(("Ona", said)))
+    assert found.verdict == "mend"
 
 
 def test_what_the_entity_answered_is_told_without_a_pronoun_where_its_verb_says_it() -> None:

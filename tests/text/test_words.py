@@ -97,7 +97,7 @@ def test_who_writes_no_capitals_ends_sentences_with_full_stops_all_the_same() ->
         ("It is low at site B. On 16 November it rose.", 2),
         ("The tide is 0.4 m. Dr MacLean is free.", 2),
         ("It was 8.6 C. Salinity fell.", 2),
-        ("She writes it with an h. Sam comes at 5 p.m. We wait.", 3),
+        ("She writes it with an h. She comes at 5 p.m. We wait.", 3),
         ("Wir wohnen in Haus B. Die Fahrt dauert 3 h. Das ist weit.", 3),
         ("Johann S. Bach and J. R. R. Tolkien met J. Will Smith, R. B. and M. Le Goff.", 1),
         ("Ich kaufe z. B. Äpfel, z.B. 3 l. Milch, d. h. Sie nicht.", 1),
