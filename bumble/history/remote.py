@@ -121,7 +121,6 @@ def merge(
     policy: commits.CommitPolicy,
     *,
     timeout_seconds: float,
-    leaves_open: bool = True,
 ) -> Merging:
     """Merge what was fetched, by meaning; a kill on the way leaves the folder as it was before.
 
@@ -131,7 +130,6 @@ def merge(
         target: What was fetched.
         policy: How commits are made.
         timeout_seconds: How long to wait for another writer.
-        leaves_open: Whether a merge that a person has to settle stays; else it is taken back.
 
     Raises:
         MergeUnfinishedError: If both sides changed one thing, and nothing says which is right.
@@ -148,7 +146,7 @@ def merge(
         git_operations.settle(root, place)
         try:
             with git_operations.noted(root, commits.merging(place, target.tracking)):
-                mended = _merged(root, place, target, policy, leaves_open=leaves_open)
+                mended = _merged(root, place, target, policy)
                 return Merging(count, mended, before)
         finally:  # what git could not bring to an end, on a full disk say
             git_operations.settle(root, place)
@@ -182,7 +180,7 @@ def _unended(root: Path, under_way: str, why: str = "") -> SyncError:
 
 
 def _merged(
-    root: Path, place: git.Git, target: Upstream, policy: commits.CommitPolicy, *, leaves_open: bool
+    root: Path, place: git.Git, target: Upstream, policy: commits.CommitPolicy
 ) -> clone.Mended:
     """Merge, to the end: what this returns is committed."""
     result = commits.merge(place, policy, target.tracking, clone.DRIVER_KEY, clone.driver_command())
@@ -197,12 +195,8 @@ def _merged(
         edited = [line.strip() for line in result.err.splitlines() if line.startswith("\t")]
         raise SyncError(root, " ".join((result.why, *edited[:MOST_SHOWN])), advice)
     mended = clone.mend_conflicts(root, place, policy)
-    if mended.left and leaves_open:
-        raise MergeUnfinishedError(root, mended.left, gitdir.ENDINGS["a merge"][1])
     if mended.left:
-        place.call("merge", "--abort")
-        why = f"both changed {', '.join(mended.left)}"
-        raise SyncError(root, why, "Nothing was changed. `bumble sync` lets you choose.")
+        raise MergeUnfinishedError(root, mended.left, gitdir.ENDINGS["a merge"][1])
     if place.repository.under_way:
         raise SyncError(root, result.why, "The merge was taken back; try it again.")
     return mended

@@ -91,12 +91,11 @@ def whole(run: Run, path: str, head: str) -> None:
         assert run.text(name) == git(run.entity.root, "show", f"{head}:{name}") + "\n"
 
 
-@pytest.mark.parametrize("nightly", [(), ("--nightly",)])
 def test_two_pages_that_nobody_drew_have_the_links_of_both(
-    run: Run, monkeypatch: pytest.MonkeyPatch, nightly: tuple[str, ...]
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two(run, monkeypatch, lived)
-    run.ok("sync", "--push", *nightly)
+    run.ok("sync", "--push")
     found = sam(run.entity)
     links = "\n".join(f"- {day} May: [it](../episodes/ep_{day}.md)" for day in (2, 1))
     assert found.source.body == f"We met.\n\n{links}"

@@ -121,8 +121,6 @@ def chat(
     )
     if not (yes or incognito) and chat_model.is_open(opened) and beginning.is_first(opened):
         opened = opened.with_settings() if model_view.ask(opened) else opened
-    if not incognito:
-        beginning.tell(opened)
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]  # else it is nothing but text
     first = None if text is None else _parse_input(text) if typed else turn_view.Typed(text)

@@ -1,4 +1,4 @@
-"""`bumble cron`: ticks and a nightly sync in crontab or systemd; automations shown and added."""
+"""`bumble cron`: ticks in crontab or systemd; automations shown and added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,16 +18,8 @@ from bumble.cli import listing, opening, output, writing
 from bumble.cli.command import DryRunOption, EntityOption, YesOption, group, plain, reads, writes
 from bumble.cli.process import Shell
 from bumble.entity import installation
-from bumble.errors import (
-    HistoryMissingError,
-    RecordInvalidError,
-    RefusedError,
-    SyncError,
-    UsageError,
-    UserError,
-)
+from bumble.errors import RecordInvalidError, RefusedError, UsageError, UserError
 from bumble.files import disk
-from bumble.history import remote
 from bumble.jobs import tick
 from bumble.llm import detect
 from bumble.records import automations, base, kind
@@ -45,57 +36,38 @@ FROM_SHELL = (  # variables that say where files lie, or which model is asked
 _NONE_YET = "no crontab"  # what `crontab -l` says where there is none
 
 
-class SystemRun(Struct, frozen=True):
-    """A command that the system is to run, and when."""
-
-    words: tuple[str, ...]
-    at: str  # as a crontab says it
-    calendar: str  # the same as systemd says it
-    suffix: str = ""  # of its unit
-
-
-TICK = SystemRun(("tick",), f"*/{MINUTES} * * * *", f"*:0/{MINUTES}")
-SYNC = SystemRun(("sync", "--push", "--nightly"), "30 4 * * *", "04:30", "-sync")
-
-
 class Job(Struct, frozen=True):
-    """What is to be run for one entity."""
+    """The ticks of one entity, as the system is to run them."""
 
     root: Path  # its folder, absolute
     name: str
     python: str  # absolute
-    runs: tuple[SystemRun, ...] = (TICK,)
 
     def __post_init__(self) -> None:
         if not (str(self.root) + self.python).isprintable():
             raise RefusedError(f"{str(self.root)!r}: no crontab can name such a folder")
 
-    def arguments(self, run: SystemRun) -> tuple[str, ...]:
+    @property
+    def arguments(self) -> tuple[str, ...]:
         """The program and its arguments; no module is taken from the folder it starts in."""
-        return (self.python, "-P", "-m", "bumble", "-e", str(self.root), *run.words)
+        return (self.python, "-P", "-m", "bumble", "-e", str(self.root), "tick")
 
-    def unit(self, run: SystemRun) -> str:
-        """What the systemd units of a run are called."""
-        return f"bumble-{self.digest}{run.suffix}"
+    @property
+    def unit(self) -> str:
+        """What its systemd units are called."""
+        return f"bumble-{self.digest}"
 
     @property
     def digest(self) -> str:
         """What its folder is known by in the names of units."""
         return disk.sha256(str(self.root).encode())[:8]
 
-    @property
-    def timers(self) -> list[str]:
-        """Its units that systemd starts."""
-        return [f"{self.unit(run)}.timer" for run in self.runs]
-
 
 def block(job: Job) -> str:
-    """Return the lines of a crontab that run what an entity needs."""
-    lines = [
-        f"{run.at} {shlex.join(job.arguments(run))}".replace("%", "\\%")  # else it ends a line
-        for run in job.runs
-    ]
-    return "\n".join((f"{_BEGIN}{job.root}", *lines, f"{_END}{job.root}", ""))
+    """Return the lines of a crontab that run an entity's ticks."""
+    line = f"*/{MINUTES} * * * * {shlex.join(job.arguments)}"
+    line = line.replace("%", "\\%")  # else it ends a line
+    return f"{_BEGIN}{job.root}\n{line}\n{_END}{job.root}\n"
 
 
 def with_block(crontab: str, job: Job, text: str) -> str:
@@ -162,16 +134,15 @@ def commands_in(crontab: str, job: Job) -> list[str]:
 
 
 def units(job: Job) -> dict[str, str]:
-    """Return the systemd units of what an entity needs, by file name."""
-    texts = {}
-    for run in job.runs:
-        command = " ".join(_quoted(word) for word in job.arguments(run))
-        unit = f"[Unit]\nDescription=bumble {run.words[0]} for {job.name.replace('%', '%%')}\n\n"
-        service = f"[Service]\nType=oneshot\nExecStart={command}\nNice=10\n"
-        timer = f"[Timer]\nOnCalendar={run.calendar}\nPersistent=true\n\n"
-        texts[f"{job.unit(run)}.service"] = unit + service
-        texts[f"{job.unit(run)}.timer"] = f"{unit}{timer}[Install]\nWantedBy=timers.target\n"
-    return texts
+    """Return the systemd units of an entity's ticks, by file name."""
+    command = " ".join(map(_quoted, job.arguments))
+    unit = f"[Unit]\nDescription=bumble tick for {job.name.replace('%', '%%')}\n\n"
+    service = f"[Service]\nType=oneshot\nExecStart={command}\nNice=10\n"
+    timer = f"[Timer]\nOnCalendar=*:0/{MINUTES}\nPersistent=true\n\n"
+    return {
+        f"{job.unit}.service": unit + service,
+        f"{job.unit}.timer": f"{unit}{timer}[Install]\nWantedBy=timers.target\n",
+    }
 
 
 def _quoted(word: str) -> str:
@@ -181,7 +152,7 @@ def _quoted(word: str) -> str:
 
 
 def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
-    """Write an entity's units and start its timers; nothing is written where systemd isn't there.
+    """Write an entity's units and start its timer; nothing is written where systemd isn't there.
 
     Raises:
         UserError: If systemd refuses.
@@ -193,7 +164,7 @@ def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
     for name, text in units(job).items():
         disk.write_atomic(folder / name, text.encode())
     _systemctl(environ, "daemon-reload")
-    _systemctl(environ, "enable", "--now", *job.timers)
+    _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
 
 
 def remove_units(files: Sequence[Path], environ: Mapping[str, str]) -> None:
@@ -276,7 +247,7 @@ def show(
         "units": units(job),
         "scheduler": _scheduler(opened),
         "installed": {"crontab": bool(lines), "systemd": has_units},
-        "runs": lines + (job.timers if has_units else []),
+        "runs": lines + ([f"{job.unit}.timer"] if has_units else []),
         "problems": [
             *(_lacking(opened) if lines or has_units else ()),
             *filter(None, [tick.failing(opened.entity.runs, opened.zone)]),
@@ -309,10 +280,7 @@ def install(
     only_print: PrintOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Have the system run a tick every ten minutes; without --yes, print what that takes.
-
-    Where the folder follows a remote, it also syncs every night.
-    """
+    """Have the system run a tick every ten minutes; without --yes, print what that takes."""
     yes = yes and not only_print
     job, chosen = _job(opened), scheduler or _scheduler(opened)
     environ, folder = opened.shell.environ, _units(opened.shell)
@@ -405,12 +373,7 @@ def add(
 
 def _job(opened: opening.Opened) -> Job:
     """Return what the system is to run."""
-    runs = [TICK]
-    with suppress(HistoryMissingError, SyncError):
-        place = remote.place_of(opened.entity.root, trusted=opened.settings.trusted)
-        remote.upstream(opened.entity.root, place)
-        runs.append(SYNC)
-    return Job(opened.entity.root, opened.identity.name, sys.executable, tuple(runs))
+    return Job(opened.entity.root, opened.identity.name, sys.executable)
 
 
 def _scheduler(opened: opening.Opened) -> str:

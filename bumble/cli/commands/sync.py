@@ -10,9 +10,8 @@ import typer
 from msgspec.structs import asdict
 
 from bumble.cli import command, doctor, opening, output, writing
-from bumble.cli.talk import beginning
 from bumble.entity import approvals, commits
-from bumble.errors import RecordInvalidError, RefusedError, UserError
+from bumble.errors import RecordInvalidError, RefusedError
 from bumble.history import findings, remote
 from bumble.records import forgotten, kinds, knowledge
 from bumble.text import printable, words
@@ -26,13 +25,6 @@ def sync(
     *,
     push: Annotated[
         bool, typer.Option("--push", help="Push what this clone has, once it is merged.")
-    ] = False,
-    nightly: Annotated[
-        bool,
-        typer.Option(
-            "--nightly",
-            help="As a crontab runs it: undo a merge that needs you, and tell it at the next talk.",
-        ),
     ] = False,
     setup: Annotated[
         str | None,
@@ -53,23 +45,11 @@ def sync(
     --setup begins it: it says what would be uploaded, asks, and refuses a place that anybody can
     read. Nothing is uploaded before that. Else it commits what was written by hand, reaches out to
     the remote that the branch follows, and pushes only with --push. Ends with exit code 12 if
-    something is wrong with the folder then; it is not pushed in that case. With --nightly, a sync
-    that can't be finished leaves everything as it was, and the next talk says so.
+    something is wrong with the folder then; it is not pushed in that case.
     """
     if setup is not None:
         _set_up(opened, setup, public=public, yes=yes)
         return
-    try:
-        _sync(opened, push=push, leaves_open=not nightly)
-    except UserError as error:
-        if nightly:
-            beginning.note(opened, str(error))
-        raise
-    beginning.forget(opened)
-
-
-def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
-    """Fetch, merge and check the folder; push it if that is wanted and nothing is wrong."""
     shell, root = opened.shell, opened.entity.root
     place = remote.place_of(root, trusted=opened.settings.trusted)
     target = remote.upstream(root, place)
@@ -82,7 +62,6 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
         target,
         opened.commit_policy,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
-        leaves_open=leaves_open,
     )
     gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
     opening.settle_merges(opened, merging.mended.kept)
@@ -113,9 +92,6 @@ def _sync(opened: opening.Opened, *, push: bool, leaves_open: bool) -> None:
     own = 0 if pushed else remote.unpushed(place, target)
     _tell(opened, merging, gone, changed, rules_waiting, problems, own=own, pushed=pushed)
     if problems:
-        said = "what was merged left something wrong; `bumble doctor` says what"
-        if not leaves_open:
-            beginning.note(opened, said)
         raise typer.Exit(RecordInvalidError.exit_code)
 
 

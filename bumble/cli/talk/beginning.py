@@ -1,9 +1,8 @@
-"""What comes before a talk's first message: what a nightly sync left to say, the owner's name."""
+"""What comes before a talk's first message: the owner's name."""
 
 from __future__ import annotations
 
 import shlex
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,7 @@ from msgspec.structs import replace
 
 from bumble.cli import newborn, opening, output, setting_files
 from bumble.cli.models import weights
-from bumble.entity import config, installation, settings
-from bumble.errors import FolderUnwritableError
+from bumble.entity import config, settings
 from bumble.fallback import notices
 from bumble.files import disk
 from bumble.records import relationships, session_files
@@ -100,28 +98,3 @@ def is_first(opened: opening.Opened) -> bool:
 def _is_part(name: str, whole: str) -> bool:
     """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
     return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))
-
-
-FILE = "cache/nightly-sync.json"
-
-
-def note(opened: opening.Opened, said: str) -> None:
-    """Keep a sentence about the sync of this night for the next talk."""
-    text = f"The sync of {opened.now:%Y-%m-%d %H:%M}: {said}"
-    # where it can't be kept, only who reads the scheduler's mail learns of it
-    disk.write_cache(opened.entity.private / FILE, installation.signed(FILE, text))
-
-
-def forget(opened: opening.Opened) -> None:
-    """Drop what was kept: it was told, or a later sync did it."""
-    with suppress(FolderUnwritableError):
-        disk.remove(opened.entity.private / FILE)
-
-
-def tell(opened: opening.Opened) -> None:
-    """Say what was kept, once; what this installation did not write is passed over."""
-    if (raw := disk.read_cache(opened.entity.private / FILE)) is None:
-        return
-    with suppress(ValueError):
-        output.warn(opened.shell, installation.note_in(FILE, raw))
-    forget(opened)

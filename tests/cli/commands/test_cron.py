@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 
 from bumble.cli.commands import cron
 from tests.support import looking
-from tests.support.repository import git
 from tests.support.running import Run
 
 CRONTAB = """#!/bin/sh
@@ -81,48 +79,6 @@ def test_timers_of_systemd_where_there_is_no_cron(run: Run, tmp_path: Path) -> N
         f"--user disable --now {names[1]}",
         "--user daemon-reload",
     ]
-
-
-def keep_history(run: Run) -> None:
-    root, who = run.entity.root, ("-c", "user.name=x", "-c", "user.email=x@x")
-    for step in (("init", "-q", "-b", "main"), ("add", "-A"), (*who, "commit", "-qm", "a past")):
-        git(root, *step)
-
-
-def follow_a_remote(run: Run, tmp_path: Path) -> None:
-    server = tmp_path / "server"
-    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(server))
-    run.ok("sync", "--setup", str(server), "--yes")
-
-
-def test_what_follows_a_remote_is_synced_every_night(run: Run, tmp_path: Path) -> None:
-    place = program(run, tmp_path, "crontab", CRONTAB)
-    run.environ["PATH"] = f"{run.environ['PATH']}:{os.environ['PATH']}"
-    keep_history(run)
-    run.ok("cron", "install", "--yes")
-    assert "sync" not in place.read_text()
-    follow_a_remote(run, tmp_path)
-    run.ok("cron", "install", "--yes")
-    line = f"30 4 * * * {sys.executable} -P -m bumble -e {run.entity.root} sync --push --nightly"
-    assert line in place.read_text().splitlines()
-    git(run.entity.root, "remote", "remove", "origin")
-    run.ok("cron", "remove", "--yes")
-    assert place.read_text() == ""
-
-
-def test_a_timer_of_its_own_syncs_every_night(run: Run, tmp_path: Path) -> None:
-    place = program(run, tmp_path, "systemctl", SYSTEMCTL)
-    keep_history(run)
-    run.ok("cron", "install", "--yes", "--with", "systemd")
-    follow_a_remote(run, tmp_path)
-    run.ok("cron", "install", "--yes", "--with", "systemd")
-    units = Path(run.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
-    [timer] = units.glob("*-sync.timer")
-    assert "OnCalendar=04:30" in timer.read_text()
-    assert " sync --push --nightly" in timer.with_suffix(".service").read_text().replace('"', "")
-    run.ok("cron", "remove", "--yes", "--with", "systemd")
-    assert list(units.iterdir()) == []
-    assert timer.name in place.read_text().splitlines()[-2]
 
 
 def test_what_really_runs_is_shown(run: Run, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from threading import Thread
 
 import pytest
 
-from bumble.cli.talk import beginning
 from bumble.history import remote
 from bumble.records import kinds, session_files, sessions
 from tests.support import clones, every_kind
@@ -118,40 +117,6 @@ def test_no_program_of_the_repositorys_own_config_runs(
     ran = life("sync")
     assert (ran.code, setting.lower() in ran.err) == (13, True)
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_night_that_cant_merge_leaves_everything_and_is_told_at_the_next_talk_once(
-    life: Run, away: Path
-) -> None:
-    root = life.entity.root
-    renamed_on_both_sides(root, away)
-    git(root, "commit", "-qam", "Ivy")
-    head, text = git(root, "rev-parse", "HEAD"), life.text("entity.yaml")
-    said = life("sync", "--nightly", "--push")
-    assert said.code == 13
-    assert "both changed entity.yaml" in said.err
-    assert git(root, "rev-parse", "HEAD") == head
-    assert git(root, "status", "--porcelain") == ""
-    assert life.text("entity.yaml") == text
-    script = life.write("../script.jsonl", '{"purpose": "chat", "text": "Hi.", "always": true}\n')
-    life.environ["BUMBLE_LLM_MODEL"] = f"script:{script.resolve()}"
-    told = "both changed entity.yaml"
-    assert told not in life.ok("chat", "--incognito", "Hello.").err
-    first = life.ok("chat", "Hello.").err
-    assert "The sync of 2026-05-24" in first and told in first
-    assert told not in life.ok("chat", "Hello again.").err
-
-
-def test_a_night_whose_remote_is_away_is_told_until_a_sync_succeeds(
-    life: Run, away: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "server").rename(tmp_path / "elsewhere")
-    assert life("sync", "--nightly").code == 13
-    kept = life.entity.private / beginning.FILE
-    assert kept.exists()
-    (tmp_path / "elsewhere").rename(tmp_path / "server")
-    life.ok("sync", "--nightly")
-    assert not kept.exists()
 
 
 def test_what_keeps_git_from_it_is_said(life: Run, away: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_the_line_names_everything_in_full_and_survives_a_shell() -> None:
     line = cron.block(ADA).splitlines()[1]
     minutes, command = line.split(" * * * * ")
     assert minutes == "*/10"
-    assert shlex.split(command) == [*ADA.arguments(cron.TICK)]
+    assert shlex.split(command) == [*ADA.arguments]
 
 
 def test_only_its_own_block_is_touched() -> None:
@@ -46,11 +46,10 @@ def test_half_a_block_is_left_to_its_owner() -> None:
 
 def test_units_have_names_of_their_own_and_quote_what_systemd_would_read() -> None:
     odd = Job(Path('/x/50% "$HOME"'), "Ada", "/py")
-    name = odd.unit(cron.TICK)
-    assert name != Job(Path("/y"), "Ada", "/py").unit(cron.TICK)
-    service = cron.units(odd)[f"{name}.service"]
+    assert odd.unit != Job(Path("/y"), "Ada", "/py").unit
+    service = cron.units(odd)[f"{odd.unit}.service"]
     assert 'ExecStart="/py" "-P" "-m" "bumble" "-e" "/x/50%% \\"$$HOME\\"" "tick"' in service
-    assert "OnCalendar=*:0/10" in cron.units(odd)[f"{name}.timer"]
+    assert "OnCalendar=*:0/10" in cron.units(odd)[f"{odd.unit}.timer"]
 
 
 LISBON = ZoneInfo("Europe/Lisbon")
