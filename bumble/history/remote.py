@@ -31,7 +31,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git, gitdir
 from bumble.history import clone, log
-from bumble.records import forgotten, kinds, knowledge
+from bumble.records import kinds, knowledge
 from bumble.text import printable
 
 MOST_SHOWN = 5
@@ -202,41 +202,6 @@ def _merged(
     return mended
 
 
-def gone(root: Path, place: git.Git, before: str) -> tuple[dict[str, int], list[str]]:
-    """Tell which records a merge took away, but for what was forgotten.
-
-    Args:
-        root: Of the entity.
-        place: Its repository.
-        before: The commit that was merged into.
-
-    Returns:
-        How many of each kind, by its name, and the paths that bring them back; a folder that is
-        gone as a whole stands for what was in it.
-    """
-    options = ("diff", "--name-only", "--relative", "-z")
-    there = place.call(*options, "--no-renames", "--diff-filter=d", before, "HEAD").text
-    here = {_record(path) for path in there.split("\0") if path}
-    # the same words under another name were renamed by hand
-    went = place.call(*options, "--find-renames=100%", "--diff-filter=D", before, "HEAD").text
-    entries, gone_with_them = forgotten.read(root), _forgotten_since(place, before)
-    paths = [
-        path
-        for path in filter(None, went.split("\0"))
-        if path not in gone_with_them
-        and (record := _record(path)) is not None
-        and record not in here
-        and not any(record[1] in entry.ids or entry.is_named(record[1]) for entry in entries)
-    ]
-    counts = Counter(record[0] for path in paths if (record := _record(path)))
-    # what stands beside a record comes first: where not all is shown, no record is left alone
-    both = [one for path in paths for one in (companions.place(path), path) if one]
-    held = git.blobs(root, [f"{before}:./{path}" for path in both])
-    there_before = (path for path, data in zip(both, held, strict=True) if data is not None)
-    lost = (path for path in there_before if not (root / path).exists())
-    return dict(counts), list(dict.fromkeys(_topmost_gone(root, path) for path in lost))
-
-
 def contested(root: Path, place: git.Git, target: Upstream, before: str) -> list[str]:
     """Return the titles of sections that stand, for a side changed what the other took out.
 
@@ -258,28 +223,12 @@ def contested(root: Path, place: git.Git, target: Upstream, before: str) -> list
     return []
 
 
-def _forgotten_since(place: git.Git, before: str) -> set[str]:
-    """Return what the commits took away that forgot somebody."""
-    commits_made = place.call("log", "--format=%H", f"{before}..HEAD", "--", forgotten.PATH)
-    options = ("-r", "-z", "--no-commit-id", "--no-renames", "--relative", "--name-only")
-    return {
-        path
-        for commit in commits_made.text.split()
-        for path in place.call("diff-tree", *options, "--diff-filter=D", commit).text.split("\0")
-    }
-
-
-def _record(path: str) -> tuple[str, str] | None:
-    """Return the name of the kind and the stem of a record's file; None for what lies beside."""
+def _kind_name(path: str) -> str | None:
+    """Return the name of the kind of a record's file; None for what lies beside."""
     kind, place = kinds.of_path(path), PurePosixPath(path)
     if kind is None or kind.forgetting == "beside" or not any(map(place.match, kind.patterns)):
         return None
-    return kind.name, kind.stem(Path(path))
-
-
-def _topmost_gone(root: Path, path: str) -> str:
-    above = [folder for folder in PurePosixPath(path).parents if folder.parts]
-    return str(next((one for one in reversed(above) if not (root / one).exists()), path))
+    return kind.name
 
 
 def _check_brought(root: Path, place: git.Git, target: Upstream) -> None:
@@ -436,11 +385,11 @@ def upload(root: Path, place: git.Git) -> Upload:
         why = f"{ENTITY_FILE} is not committed, without which a clone is no entity"
         raise SyncError(root, why, "`bumble doctor` says what keeps it back.")
     found = [
-        _record(name.removeprefix(prefix)) if name.startswith(prefix) else None
+        _kind_name(name.removeprefix(prefix)) if name.startswith(prefix) else None
         for name in names
         if name
     ]
-    records = Counter(record[0] for record in found if record is not None)
+    records = Counter(name for name in found if name is not None)
     return Upload(branch, int(count), dict(records), found.count(None))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from bumble.entity import companions
-from bumble.entity.folder import Entity
 from bumble.errors import HalfMergedError
 from bumble.history import clone, merge
-from bumble.records import base, beliefs, forgotten, kinds, session_files, sessions, state
+from bumble.records import base, forgotten, kinds, session_files, sessions, state
 from bumble.records.kind import Kind
 from tests.support.chatting import script
 from tests.support.every_kind import FIRST, MANY, OTHERS, OURS, grown, place, unread
@@ -340,44 +338,3 @@ def test_two_records_that_are_alike_are_not_taken_for_one(
     way(life, life.entity.root)
     assert "for tea, done" in life.text(path)
     assert "flowers." in life.text(f"reminders/{other.name}")
-
-
-def test_sync_tells_what_another_clone_deleted_and_how_to_have_it_back(
-    life: Run, tmp_path: Path
-) -> None:
-    life.write(*record("session", FIRST))
-    life.write(*record("belief", FIRST))
-    away = cloned(life, tmp_path)
-    git(away, "rm", "-rq", "sessions", "beliefs")
-    committed(away, pushed=True)
-    ran = life.ok("sync")
-    assert "deleted in another clone, and so gone here: " in ran.err
-    assert "1 conversation" in ran.err and "1 belief" in ran.err
-    (back,) = (line for line in ran.err.splitlines() if "restore --source" in line)
-    for command in back.split(" && "):
-        subprocess.run(shlex.split(command), check=True, capture_output=True)
-    assert FIRST in life.text(sessions.path("ses_1"))
-    assert [path.stem for path in beliefs.BELIEF.paths(Entity(life.entity.root))] == ["bel_1"]
-
-
-def test_what_brings_a_record_back_brings_back_what_stands_beside_it(
-    life: Run, tmp_path: Path
-) -> None:
-    life.ok("belief", "add", "The moon is near.")
-    life.ok("episode", "add", "We sailed to Fehmarn.")
-    life.ok("belief", "add", "The sea is wide.")
-    before = {path: path.read_bytes() for path in life.entity.root.rglob("*.*") if path.is_file()}
-    away = cloned(life, tmp_path)
-    life.ok("-e", str(away), "belief", "remove", "last", "--yes")
-    life.ok("-e", str(away), "episode", "remove", "last", "--yes")
-    git(away, "push", "-q")
-    life.ok("knowledge", "set", "Mine", "A fact.")
-    ran = life.ok("sync")
-    (back,) = (line for line in ran.err.splitlines() if "restore --source" in line)
-    for command in back.split(" && "):
-        subprocess.run(shlex.split(command), check=True, capture_output=True)
-    root = life.entity.root
-    both = [path for kind in ("beliefs", "episodes") for path in before if kind in path.parts]
-    assert len(both) == 6 and all(path.read_bytes() == before[path] for path in both)
-    assert git(root, "status", "--porcelain") == ""
-    assert "[source-lost]" not in life.ok("doctor").out

@@ -13,10 +13,8 @@ from bumble.cli import command, doctor, opening, output, writing
 from bumble.entity import approvals, commits
 from bumble.errors import RecordInvalidError, RefusedError
 from bumble.history import findings, remote
-from bumble.records import forgotten, kinds, knowledge
+from bumble.records import kinds, knowledge
 from bumble.text import printable, words
-
-MOST_PATHS = 10  # that are named
 
 
 @command.writes
@@ -63,7 +61,6 @@ def sync(
         opened.commit_policy,
         timeout_seconds=opened.config.limits.lock_timeout_seconds,
     )
-    gone, paths = remote.gone(root, place, merging.before) if merging.before else ({}, [])
     opening.settle_merges(opened, merging.mended.kept)
     _keep(opened)  # what was edited while a merge waited for its owner
     after = knowledge.readable(opened.entity.knowledge)
@@ -82,15 +79,13 @@ def sync(
             f"“{title}” of {knowledge.PATH} was changed in one clone, and in the other taken out or"
             " given a new title: it stands",
         )
-    if gone:
-        output.warn(shell, _sentence_of_gone(opened, gone, paths, merging.before))
     rules_waiting = opening.rules_from_elsewhere(opened)
     problems = doctor.examine(opened.shell, opened.entity).problems
     pushed = push and not problems
     if pushed:
         remote.push(root, place, target.remote, target.branch)
     own = 0 if pushed else remote.unpushed(place, target)
-    _tell(opened, merging, gone, changed, rules_waiting, problems, own=own, pushed=pushed)
+    _tell(opened, merging, changed, rules_waiting, problems, own=own, pushed=pushed)
     if problems:
         raise typer.Exit(RecordInvalidError.exit_code)
 
@@ -149,30 +144,9 @@ def _counted(records: Mapping[str, int]) -> str:
     )
 
 
-def _sentence_of_gone(
-    opened: opening.Opened, gone: Mapping[str, int], paths: Sequence[str], before: str
-) -> str:
-    """Say what was deleted elsewhere, and how to have it back."""
-    root = opened.entity.root
-    where, commit = f"git -C {shlex.quote(str(root))}", before[:12]
-    shown = " ".join(shlex.quote(path) for path in paths[:MOST_PATHS])
-    back = f"{where} restore --source={commit} --staged --worktree -- {shown}"
-    lines = [
-        f"deleted in another clone, and so gone here: {_counted(gone)}. This brings it back:",
-        f"    {back} && {where} commit -m 'bring back'",
-    ]
-    if len(paths) > MOST_PATHS:
-        more = f"{where} diff --name-only --diff-filter=D {commit} HEAD"
-        lines += [f"and so {len(paths) - MOST_PATHS} more, which `{more}` names"]
-    if (root / forgotten.PATH).exists():
-        lines += ["`bumble doctor --fix` then forgets again who was forgotten."]
-    return "\n".join(lines)
-
-
 def _tell(
     opened: opening.Opened,
     merging: remote.Merging,
-    gone: Mapping[str, int],
     changed: Sequence[str],
     waiting: Sequence[approvals.Rule],
     problems: Sequence[findings.Finding],
@@ -194,7 +168,6 @@ def _tell(
     data = {
         "merged": merging.commits,
         "mended": list(merging.mended.paths),
-        "gone": dict(gone),
         "locked_changed": list(changed),
         "not_obeyed": [rule.name for rule in waiting],
         "pushed": pushed,
