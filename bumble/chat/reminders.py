@@ -2,8 +2,7 @@
 
 One for a person waits until that is said in a talk the person is in, or printed on the owner's
 terminal; nothing else delivers it. That it was said is written in the same change set as what was
-said. A command is run, and a line printed, before: a kill in between must not lose it, so that
-these alone may come twice.
+said. A line is printed before: a kill in between must not lose it, so that it alone may come twice.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bumble.chat import workspace
 from bumble.chat.participants import Delivery
 from bumble.entity.changes import Change
-from bumble.errors import RecordInvalidError, RefusedError, UserError
+from bumble.errors import RecordInvalidError
 from bumble.fallback import quotes, templates
-from bumble.files import disk
 from bumble.records import base, journal, provenance, reminders, sessions
 from bumble.runtime import people, schedule, spoken
 from bumble.runtime.job import Condition, Due, JobResult
@@ -36,7 +33,7 @@ def check(runtime: Runtime) -> Due[reminders.Reminder | Path]:
     ready = tuple(one for one in there if waits_for(runtime, one) is None)
     waiting = len(there) - len(ready)
     summary = f"{len(ready)} of {readable}"
-    summary += f", {waiting} more for a talk, a terminal or leave to run" if waiting else ""
+    summary += f", {waiting} more for a talk or a terminal" if waiting else ""
     summary += f", {len(broken)} can't be read" if broken else ""
     return Due((Condition("due", summary, "at least 1", bool(ready or broken)),), (*ready, *broken))
 
@@ -77,15 +74,12 @@ def run(runtime: Runtime, job: reminders.Reminder | Path) -> JobResult:
 
     Raises:
         RecordInvalidError: If its schedule is none, or the file no reminder.
-        UserError: If its command fails; it is tried again.
     """
     at = runtime.now()
     reminder = reminders.REMINDER.load(job) if isinstance(job, Path) else job
     path = runtime.entity.root / reminders.REMINDER.place(reminder)
     following = _following(runtime, reminder, at)
     text = worded(runtime, reminder, at)
-    if reminder.deliver == reminders.COMMAND and runtime.writes:
-        _run_command(runtime, reminder, text)
     printed = False
     if reminder.deliver == reminders.SESSION and runtime.show is not None and runtime.writes:
         runtime.show(text)
@@ -149,32 +143,3 @@ def _following(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> 
     except ValueError as error:
         path = runtime.entity.root / reminders.REMINDER.place(reminder)
         raise RecordInvalidError(path, str(error), reminder.source.line_of("repeat")) from error
-
-
-def _run_command(runtime: Runtime, reminder: reminders.Reminder, text: str) -> None:
-    """Run a reminder's program in the workspace, with the text on its standard input.
-
-    Raises:
-        RefusedError: If the folder may not start programs.
-        UserError: If it can't be run, fails, or takes too long.
-    """
-    problem = waits_for(runtime, reminder)
-    if problem is not None:
-        raise RefusedError(f"{reminders.REMINDER.place(reminder)}: {problem}")
-    tools = runtime.config.tools
-    disk.make_folder(runtime.entity.workspace)
-    result = workspace.run_program(
-        reminder.command,
-        folder=runtime.entity.workspace,
-        environ=workspace.environment(runtime.environ, tools.command_variables),
-        timeout_seconds=tools.command_timeout_seconds,
-        text=f"{text}\n",
-        stays=True,
-    )
-    if result.failed:
-        ending = f"ended with {result.code}: {' '.join(result.output.split())[:200]}"
-        place = reminders.REMINDER.place(reminder)
-        raise UserError(
-            f"{place}: `{reminder.command[0]}` {result.problem or ending}\n"
-            "The reminder stays due, and the next tick tries again."
-        )

@@ -14,7 +14,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -103,9 +102,7 @@ def run_program(
     folder: Path,
     environ: Mapping[str, str],
     timeout_seconds: float,
-    text: str | None = None,
     errors: bool = True,
-    stays: bool = False,
 ) -> ProgramResult:
     """Run a program, without a shell, and wait for it alone.
 
@@ -114,27 +111,19 @@ def run_program(
         folder: Where it runs.
         environ: All it gets of the environment.
         timeout_seconds: When it is killed, with all it started.
-        text: What it reads on its standard input; None: nothing.
         errors: Whether what it prints as errors is output, too.
-        stays: Whether what it leaves running may go on when it has ended in time.
     """
     data = bytearray()
     try:
-        with contextlib.ExitStack() as until_started:
-            stdin: int | IO[bytes] = subprocess.DEVNULL
-            if text is not None:  # a file: nobody waits for a program that does not read it
-                stdin = until_started.enter_context(tempfile.TemporaryFile())
-                stdin.write(text.encode(errors="replace"))
-                stdin.seek(0)
-            process = subprocess.Popen(
-                list(command),
-                cwd=folder,
-                env=dict(environ),
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
-                **APART,
-            )
+        process = subprocess.Popen(
+            list(command),
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if errors else subprocess.DEVNULL,
+            **APART,
+        )
     except (OSError, ValueError) as error:  # of values, a NUL in an argument
         return ProgramResult(NO_CODE, "", getattr(error, "strerror", None) or str(error))
     reader = threading.Thread(target=_collect, args=(process.stdout, data), daemon=True)
@@ -145,10 +134,9 @@ def run_program(
     except subprocess.TimeoutExpired:
         problem = f"took longer than {timeout_seconds:g} s"
     finally:
-        if process.poll() is None or not stays:
-            kill_group(process.pid)  # all of it, or what is left
-            process.kill()
-            process.wait()
+        kill_group(process.pid)  # all of it, or what is left
+        process.kill()
+        process.wait()
         reader.join(GRACE_SECONDS)
     output = bytes(data[:MAX_OUTPUT_BYTES]).decode(errors="replace").strip()
     if len(data) > MAX_OUTPUT_BYTES:

@@ -5,9 +5,9 @@ start programs or ask other servers: such settings count only in folders that th
 lists, as they were when the user looked at them. Where something that can run is new since then,
 by a pull or a hand, it is asked again.
 
-What can run, each with a hash: the settings that reach beyond the folder, reminders with a command
-and automations that are on, with the files of the folder that a command names; and programs that
-the config of its repository names. What these load in turn is not looked at.
+What can run, each with a hash: the settings that reach beyond the folder, with the files of it that
+they name; automations that are on; and programs that the config of its repository names. What
+these load in turn is not looked at.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bumble.text.words import one_line
 
 INCLUDED = patterns.compile(rb"(?im)^\s*path\s*=(.*)$")  # in git's config
 GIT_CONFIG = ".git/config"
-PLACES = frozenset([ENTITY_FILE, "reminders", "automations"])
+PLACES = frozenset([ENTITY_FILE, "automations"])
 WORDS = patterns.compile(r"[\s=;:,'\"|&<>(){}]+")  # between the words of a line for a shell
 
 
@@ -49,7 +49,7 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
     entity = Entity(root)
     items = []
     if reaching:
-        named = _named(root, root, [text for value in reaching.values() for text in _texts(value)])
+        named = _named(root, [text for value in reaching.values() for text in _texts(value)])
         items.append(rule(ENTITY_FILE, ENTITY_FILE, ", ".join(reaching), reaching, named))
     repository = gitdir.find(root)
     if repository is not None and repository.settings_mention(git.NAMING):
@@ -59,8 +59,8 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
             paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
             configs += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
         items.append(rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", configs))
-    files = (*_notes(entity.reminders), *_notes(entity.automations))
-    return items + [item for file in files if (item := _note(entity, file)) is not None]
+    notes = (_note(entity, file) for file in _notes(entity.automations))
+    return items + [item for item in notes if item is not None]
 
 
 def _bytes(file: Path) -> bytes:
@@ -71,20 +71,14 @@ def _bytes(file: Path) -> bytes:
 
 
 def _note(entity: Entity, file: Path) -> Rule | None:
-    """Return what a reminder runs, be it to come or said, or an automation asks; None: nothing."""
+    """Return what an automation asks; None: nothing, for it is off."""
     document, path = _document(file), entity.relative(file)
     if document is None:  # a single letter may make it one that can be read
         data = _bytes(file)
         return rule(path, path, "can't be read", disk.sha256(data)) if data else None
     meta, body = document.meta, document.body
-    if file.parent == entity.automations:
-        is_off = meta.get("enabled") is False
-        return None if is_off else rule(path, path, one_line(body), meta.get("schedule"), body)
-    if "command" not in meta:
-        return None
-    words = list(_texts(meta["command"]))
-    named = _named(entity.root, entity.workspace, words)
-    return rule(path, path, " ".join(words), meta["command"], body, named)
+    is_off = meta.get("enabled") is False
+    return None if is_off else rule(path, path, one_line(body), meta.get("schedule"), body)
 
 
 def _notes(folder: Path) -> Iterator[Path]:
@@ -116,13 +110,13 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _named(root: Path, folder: Path, texts: Sequence[str]) -> dict[str, str]:
-    """Return the files below a root that a command in one of its folders names, hashed."""
+def _named(root: Path, texts: Sequence[str]) -> dict[str, str]:
+    """Return the files below a root that a command in it names, hashed."""
     top = os.path.abspath(root)  # noqa: PTH100  (a link is named for where it lies)
     digests: dict[str, str] = {}
     for word in [word for text in texts for word in (text, *WORDS.split(text)) if word]:
         with suppress(OSError, ValueError):
-            place = os.path.abspath(folder / word)  # noqa: PTH100
+            place = os.path.abspath(root / word)  # noqa: PTH100
             path = Path(place)
             if place.startswith(top + os.sep) and path.is_file():
                 leads_to = os.path.relpath(os.path.realpath(path), os.path.realpath(root))

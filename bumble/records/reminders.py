@@ -19,8 +19,7 @@ from bumble.records import base, fields, kind
 from bumble.records.base import Provenance
 from bumble.text import moments
 
-JOURNAL, SESSION, COMMAND = "journal", "session", "command"
-DELIVERIES = (JOURNAL, SESSION, COMMAND)
+JOURNAL, SESSION = "journal", "session"
 MORNING = 9  # the hour of a reminder for which none was named
 
 
@@ -37,9 +36,13 @@ def moment(text: str, zone: tzinfo) -> datetime:
 
 
 def _delivery(meta: Mapping[str, Any], key: str) -> str:
-    """Read how it is said: where nothing says so, as what it has allows."""
-    usual = COMMAND if meta.get("command") else SESSION if meta.get("for") else JOURNAL
-    return fields.one_of(DELIVERIES, usual)(meta, key)
+    """Read how it is said: where nothing says so, in a talk of whom it is for, if anybody."""
+    if meta.get("command"):
+        raise ValueError(
+            "`command`: a reminder runs no program any more; a line of a crontab or an automation"
+            " does. Take this file away, or the line out of it"
+        )
+    return fields.one_of((JOURNAL, SESSION), SESSION if meta.get("for") else JOURNAL)(meta, key)
 
 
 class Reminder(kind.Record, frozen=True, kw_only=True):
@@ -59,7 +62,6 @@ class Reminder(kind.Record, frozen=True, kw_only=True):
     )
     asked_by: str = ""  # id of who has it said to somebody else; empty: nobody else has
     deliver: Annotated[str, fields.Key(read=_delivery)]
-    command: tuple[str, ...]  # delivery `command`: program and arguments; hears the text
     delivered: Annotated[datetime | None, fields.LATER] = None  # when it was last said
     done: bool = False  # it was said, and does not repeat
 
@@ -68,8 +70,6 @@ class Reminder(kind.Record, frozen=True, kw_only=True):
         super().check()
         if self.deliver == SESSION and not self.person:
             raise ValueError("`for` is missing: a session is somebody's")
-        if self.deliver == COMMAND and not self.command:
-            raise ValueError("`command` is missing: a program and its arguments")
 
     @classmethod
     def merged(
@@ -145,7 +145,6 @@ def new(
     person: str = "",
     asked_by: str = "",
     deliver: str = JOURNAL,
-    command: tuple[str, ...] = (),
     provenance: Provenance | None = None,
 ) -> Reminder:
     """Make a reminder that is not in the folder yet; `plan_new` puts it there.
@@ -153,7 +152,7 @@ def new(
     Raises:
         ValueError: If the text is empty, or what its delivery needs is missing.
     """
-    values = {"at": at, "repeat": repeat, "for": person, "asked_by": asked_by, "command": command}
+    values = {"at": at, "repeat": repeat, "for": person, "asked_by": asked_by}
     values |= {"deliver": deliver if deliver != _delivery(values, "deliver") else ""}
     return REMINDER.new(reminder_id, text, provenance, **values)
 

@@ -1,8 +1,7 @@
 """The rules of an entity: every text that it obeys, or by which it acts by itself.
 
 Who it is, what it may do unasked, locked sections, the files of every prompt, skills, automations
-that are on, reminders with a command. What it remembers (the living memory too) is no rule: that
-is shown with its origin.
+that are on. What it remembers (the living memory too) is no rule: that is shown with its origin.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bumble.entity.changes import Version
 from bumble.entity.config import Identity, Owner, Persona
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import UserError
-from bumble.records import automations, knowledge, reminders, skills, working
+from bumble.records import automations, knowledge, skills, working
 from bumble.text import yaml_edit
 from bumble.text.words import one_line, shorten
 
@@ -58,12 +57,6 @@ def of_automation(automation: automations.Automation) -> approvals.Rule:
     return approvals.rule(path, path, f"{automation.schedule} {automation.prompt}", *told)
 
 
-def of_reminder(reminder: reminders.Reminder) -> approvals.Rule:
-    """Return the rule that a reminder with a command is."""
-    path, told = reminders.REMINDER.place(reminder), (reminder.command, reminder.text)
-    return approvals.rule(path, path, f"runs {' '.join(reminder.command)}", *told)
-
-
 def read(entity: Entity, known: settings.Settings) -> list[approvals.Rule]:
     """Return the rules of an entity; what can't be read is none."""
     found = list(known.rules)
@@ -79,7 +72,7 @@ def _files(entity: Entity, prompt_files: Sequence[str]) -> Iterator[str]:
     """Yield the files that may hold rules, entity.yaml excepted."""
     yield knowledge.PATH
     yield from (name for name in prompt_files if name != working.PATH)
-    for kind in (skills.SKILL, automations.AUTOMATION, reminders.REMINDER):
+    for kind in (skills.SKILL, automations.AUTOMATION):
         yield from map(entity.relative, kind.paths(entity))
 
 
@@ -114,9 +107,6 @@ def _of_kind(path: str, text: str) -> Sequence[approvals.Rule]:
     if place.parts[0] == automations.AUTOMATION.folder:
         automation = automations.AUTOMATION.parse(text, place.stem)
         return [of_automation(automation)] if automation.enabled else []
-    if place.parts[0] == reminders.REMINDER.folder:
-        reminder = reminders.REMINDER.parse(text, place.stem)
-        return [of_reminder(reminder)] if reminder.command else []
     return ()
 
 

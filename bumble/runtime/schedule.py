@@ -105,8 +105,6 @@ def waits_for(
         watched and reminder.person == people.owner_id(entity, identity)
     ):
         return f"a talk with {reminder.person}"
-    if reminder.deliver == reminders.COMMAND and not config.tools.run_command:
-        return "tools.run_command is off, or the folder is not trusted: `bumble config trust`"
     return None
 
 

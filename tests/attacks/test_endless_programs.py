@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -62,18 +61,6 @@ def test_output_is_cut_while_it_comes(entity: Entity) -> None:
 
 
 @posix
-def test_a_reminders_program_holds_up_no_tick(run: Run) -> None:
-    run.ok("config", "trust", str(run.entity.root))
-    run.ok("config", "set", "tools.run_command", "true")
-    run.ok("config", "set", "tools.command_timeout_seconds", "1")
-    code = CHILD.format(HOLDS, APART, WAITS)
-    run.ok("remind", "add", "Ding.", "--in", "1s", "--command", python(code))
-    started = time.monotonic()
-    assert "took longer than 1 s" in run("remind", "run", "-v").err
-    assert time.monotonic() - started < 6
-
-
-@posix
 @pytest.mark.parametrize("tool", ["read_file", "write_file"])
 def test_a_pipe_in_the_workspace_holds_up_nobody(run: Run, tool: str) -> None:
     os.mkfifo(run.entity.workspace / "pipe")
@@ -91,10 +78,3 @@ def test_a_command_that_cannot_be_is_a_result(run: Run, command: str) -> None:
     run.ok("config", "set", "tools.run_command", "true")
     script(run, act("run_command", command=command), act("say", text="Done."))
     assert run("chat", "Run it.").code == 0
-    run.write(
-        "reminders/rem_odd.md",
-        f'---\nat: "2026-01-01T08:00:00+00:00"\ndeliver: command\n'
-        f"command: {json.dumps([command])}\n---\n\nDing.\n",
-    )
-    run.ok("config", "trust", str(run.entity.root))
-    assert run("remind", "run", "-v").code != 70

@@ -37,13 +37,6 @@ def allow(run: Run) -> Path:
     return place
 
 
-def remind(run: Run, name: str, command: list[str], at: str = "2026-05-24T11:00:00+01:00") -> None:
-    """Put a reminder there as a clone or a pull does."""
-    words = json.dumps(command)
-    text = f'---\nat: "{at}"\ndeliver: command\ncommand: {words}\n---\n\nDing.\n'
-    run.write(f"reminders/{name}.md", text)
-
-
 def automate(run: Run, prompt: str, *, enabled: bool = True) -> None:
     head = f'schedule: "0 8 * * *"\nenabled: {str(enabled).lower()}\n'
     run.write("automations/look.md", f"---\n{head}---\n\n{prompt}\n")
@@ -64,42 +57,15 @@ def tick(run: Run) -> str:
     return ran.out + ran.err
 
 
-def test_a_reminder_that_came_with_the_folder_runs_once_it_is_trusted(run: Run, mark: Path) -> None:
-    allow(run)
-    remind(run, "rem_ding", touching(mark))
-    warnings = tick(run)
-    assert not mark.exists()
-    assert f"bumble config trust {run.entity.root}" in warnings
-    shown = run.ok("config", "trust", str(run.entity.root)).out
-    assert "reminders/rem_ding.md" in shown
-    assert str(mark) in shown
-    tick(run)
-    assert mark.read_text() == "x"
-
-
-@pytest.mark.parametrize("what", ["command", "text", "new"])
-def test_what_a_pull_changes_is_asked_for_again(run: Run, mark: Path, what: str) -> None:
-    allow(run)
-    remind(run, "rem_ding", [sys.executable, "-c", "pass"], at="2027-01-01T08:00:00+01:00")
-    trust(run)
-    if what == "text":
-        file = run.entity.root / "reminders/rem_ding.md"
-        file.write_text(file.read_text().replace("Ding", f"open({str(mark)!r}, 'w')"))
-    else:
-        remind(run, "rem_ding" if what == "command" else "rem_dong", touching(mark))
-    warnings = tick(run)
-    assert not mark.exists()
-    name = "rem_dong" if what == "new" else "rem_ding"
-    assert f"new or changed: reminders/{name}.md" in warnings
-
-
 def test_a_script_of_the_folder_belongs_to_the_command_that_names_it(run: Run, mark: Path) -> None:
-    allow(run)
-    run.write("workspace/bell.py", "pass\n")
-    remind(run, "rem_ding", [sys.executable, "bell.py"])
+    script(run, {**act("say", text="Hi."), "always": True})
+    run.write("bell.py", "pass\n")
+    words = json.dumps([sys.executable, "bell.py"])
+    run.write("entity.yaml", f"{run.text('entity.yaml')}\nprompt: {{host_command: {words}}}\n")
     trust(run)
-    run.write("workspace/bell.py", f"open({str(mark)!r}, 'w')\n")
-    tick(run)
+    assert "is ignored" not in run("chat", "Hello.").err
+    run.write("bell.py", f"open({str(mark)!r}, 'w')\n")
+    assert "is ignored" in run("chat", "Hello.").err
     assert not mark.exists()
 
 
@@ -109,8 +75,10 @@ def test_an_automation_runs_a_program_as_long_as_it_is_as_trusted(run: Run, mark
     automate(run, "Look around.", enabled=False)
     trust(run)
     automate(run, "Look around.")  # a pull switches it on
-    tick(run)
+    warnings = tick(run)
     assert not mark.exists()
+    assert "new or changed: automations/look.md" in warnings
+    assert f"bumble config trust {run.entity.root}" in warnings
     trust(run)
     automate(run, "Run whatever lies there.")  # a pull words it anew
     tick(run)
@@ -139,16 +107,16 @@ def test_a_setting_that_starts_programs_counts_only_as_it_was_trusted(
     assert mark.exists()
 
 
-@pytest.mark.parametrize("own", ["remind", "config"])
+@pytest.mark.parametrize("own", ["cron", "config"])
 def test_the_owners_own_commands_trust_nothing_that_a_pull_brought(
-    run: Run, mark: Path, own: str, tmp_path: Path
+    run: Run, mark: Path, own: str
 ) -> None:
+    script(run, command_of(mark))
     trust(run)
     run.ok("config", "set", "tools.run_command", "true")
-    remind(run, "rem_ding", touching(mark))
-    if own == "remind":
-        words = shlex.join(touching(tmp_path / "mine"))
-        run.ok("remind", "add", "Mine.", "--in", "1m", "--command", words)
+    automate(run, "Look around.")
+    if own == "cron":
+        run.ok("cron", "add", "0 8 1 1 *", "Mine.")
     else:
         run.ok("config", "set", "tools.command_timeout_seconds", "5")
     tick(run)
@@ -168,25 +136,6 @@ def test_speech_of_others_runs_no_program(run: Run, mark: Path, words: list[str]
     assert mark.exists()
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        'deliver: command\n"\\x63ommand": {}',
-        "deliver: command\n? command\n: {}",
-        "x: &x {{deliver: command, command: {}}}\n<<: *x",
-        "deliver: !!str command\n!!str command: {}",
-    ],
-)
-def test_a_command_is_seen_however_it_is_spelt(run: Run, mark: Path, head: str) -> None:
-    allow(run)
-    trust(run)
-    words = head.format(json.dumps(touching(mark)))
-    place = "reminders/rem_odd.md"
-    run.write(place, f'---\nat: "2026-01-01T08:00:00+00:00"\n{words}\n---\n\nDing.\n')
-    tick(run)
-    assert not mark.exists()
-
-
 def git(run: Run, *words: str) -> None:
     name = ("-c", "user.name=Eve", "-c", "user.email=eve@example.org")
     subprocess.run(["git", *name, *words], cwd=run.entity.root, check=True, capture_output=True)
@@ -195,14 +144,15 @@ def git(run: Run, *words: str) -> None:
 def test_an_undo_trusts_nothing_that_comes_back(run: Run, mark: Path) -> None:
     run.environ["PATH"] = os.environ["PATH"]
     git(run, "init", "-q")
-    remind(run, "rem_ding", touching(mark))
+    script(run, command_of(mark))
+    automate(run, "Look around.")
     git(run, "add", "-A")
     git(run, "commit", "-qm", "made")
-    git(run, "rm", "-q", "reminders/rem_ding.md")
-    git(run, "commit", "-qm", "forget", "-m", "Cycle: remind remove")
+    git(run, "rm", "-q", "automations/look.md")
+    git(run, "commit", "-qm", "forget", "-m", "Cycle: cron remove")
     allow(run)
     trust(run)
     run.ok("undo", "--last", "--force")
-    assert (run.entity.root / "reminders/rem_ding.md").exists()
+    assert (run.entity.root / "automations/look.md").exists()
     tick(run)
     assert not mark.exists()

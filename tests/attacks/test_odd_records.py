@@ -28,7 +28,7 @@ RECORDS = {
     ),
     "narrative.md": (f"at: {AT}\nfingerprint: abc\nsummary_source: excerpt\n{ORIGIN}", "I am."),
     "reminders/rem_1.md": (
-        f"at: {AT}\nrepeat: 0 9 * * *\nfor: sam\ndeliver: session\ncommand: [echo]\n"
+        f"at: {AT}\nrepeat: 0 9 * * *\nfor: sam\ndeliver: session\n"
         f"delivered: {AT}\ndone: false\n{ORIGIN}",
         "Tea",
     ),

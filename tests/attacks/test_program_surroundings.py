@@ -57,52 +57,31 @@ def bumble(looking: dict[str, Any], *argv: str) -> str:
     return done.stdout + done.stderr
 
 
-def remind(looking: dict[str, Any]) -> None:
-    place = looking["entity"].root / "reminders/rem_look.md"
-    place.parent.mkdir(exist_ok=True)
-    words = json.dumps(looking["command"])
-    head = f'at: "2026-01-01T08:00:00+00:00"\ndeliver: command\ncommand: {words}\n'
-    place.write_text(f"---\n{head}---\n\nDing.\n", encoding="utf-8")
-
-
 def learnt(looking: dict[str, Any]) -> Any:
-    return json.loads(looking["seen"].read_text())
-
-
-def test_a_reminders_program_learns_no_key(looking: dict[str, Any]) -> None:
-    remind(looking)
-    bumble(looking, "config", "trust", ".")
-    answer = bumble(looking, "remind", "run", "-v")
-    seen = learnt(looking)
-    assert "hunter" not in json.dumps(seen), answer
-    assert seen["stdin"].startswith("Reminder")
-    assert "types this" not in seen["stdin"]
-    assert seen["environ"].items() >= USUAL.items()
-    assert all(Path(place).is_absolute() for place in seen["environ"]["PATH"].split(os.pathsep))
-
-
-def test_a_program_of_the_models_learns_no_key_and_hears_nothing(
-    looking: dict[str, Any], tmp_path: Path
-) -> None:
+    """What the program learns that a model runs in a talk."""
     rules = [act("run_command", command=" ".join(looking["command"])), act("say", text="Done.")]
-    answers = tmp_path / "answers.jsonl"
+    answers = looking["seen"].with_name("answers.jsonl")
     answers.write_text("".join(json.dumps(rule) + "\n" for rule in rules), encoding="utf-8")
     looking["environ"]["BUMBLE_LLM_MODEL"] = f"script:{answers}"
     looking["environ"] |= {"BUMBLE_EMBEDDING_MODEL": "none", "BUMBLE_LIMITS_SETTLE": "later"}
     bumble(looking, "config", "trust", ".")
     answer = bumble(looking, "chat", "Hello.")
+    assert looking["seen"].exists(), answer
+    return json.loads(looking["seen"].read_text())
+
+
+def test_a_program_of_the_models_learns_no_key_and_hears_nothing(looking: dict[str, Any]) -> None:
     seen = learnt(looking)
-    assert "hunter" not in json.dumps(seen), answer
+    assert "hunter" not in json.dumps(seen)
     assert seen["stdin"] == ""
+    assert seen["environ"].items() >= USUAL.items()
+    assert all(Path(place).is_absolute() for place in seen["environ"]["PATH"].split(os.pathsep))
 
 
 def test_what_the_owners_own_config_lists_is_passed_on(looking: dict[str, Any]) -> None:
-    remind(looking)
     looking["environ"]["BELL"] = "loud"
     text = "tools: {run_command: true, command_variables: [BELL]}\n"
     looking["file"].write_text(text, encoding="utf-8")
-    bumble(looking, "config", "trust", ".")
-    bumble(looking, "remind", "run")
     assert learnt(looking)["environ"]["BELL"] == "loud"
 
 

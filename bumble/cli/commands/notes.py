@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -330,30 +329,20 @@ def add_reminder(
         ),
     ] = None,
     deliver: Annotated[
-        Literal["journal", "session", "command"] | None,
+        Literal["journal", "session"],
         typer.Option(
             "--deliver",
-            help="In the person's next talk, or on the owner's terminal (the default); into the "
-            "journal; or to --command.",
+            help="In the person's next talk, or on the owner's terminal; or into the journal.",
         ),
-    ] = None,
-    command: Annotated[
-        str | None,
-        typer.Option(
-            "--command",
-            metavar="PROGRAM",
-            help="Program and arguments that get the text; needs tools.run_command.",
-        ),
-    ] = None,
+    ] = "session",
     editor: writing.EditorOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Add a reminder: said in the next talk once it is due, or by `bumble tick` on a terminal."""
     made_at = opened.now
-    how = deliver or (reminders.COMMAND if command else reminders.SESSION)
-    for_owner = how == reminders.SESSION and not person
+    for_owner = deliver == reminders.SESSION and not person
     whom = people.speaking(opened, person) if person or for_owner else None
-    passes_on = how == reminders.SESSION and whom is not None and whom.trust != "owner"
+    passes_on = deliver == reminders.SESSION and whom is not None and whom.trust != "owner"
     is_now = passes_on and not (at or after or cron)
     due = made_at if is_now else _due(opened, at, after, cron, made_at)
     audience = (whom.id,) if whom and not for_owner else ()
@@ -366,8 +355,7 @@ def add_reminder(
                 repeat=cron or "",
                 person=whom.id if whom else "",
                 asked_by=people.speaking(opened, None).id if passes_on else "",
-                deliver=how,
-                command=tuple(shlex.split(command or "")),
+                deliver=deliver,
                 provenance=base.Provenance(by="remind add", trust="owner", audience=audience),
             )
         except ValueError as error:
@@ -387,11 +375,6 @@ def add_reminder(
         )
     if whom and whom.trust == "person" and whom.id not in people.names(opened):
         output.warn(opened.shell, f"it waits for a first talk with {whom.name}, whom nobody knows")
-    if how == reminders.COMMAND and not opened.config.tools.run_command:
-        output.warn(
-            opened.shell,
-            "it waits until tools.run_command is on and the folder trusted: `bumble config trust`",
-        )
 
 
 def _due(

@@ -26,7 +26,7 @@ def test_how_long_from_now_may_be_said_in_many_ways(run: Run, given: str, minute
         ("--at", "never"),
         ("--at", "2026-06-01", "--in", "2h"),
         ("--cron", "0 9 * *"),
-        ("--in", "2h", "--deliver", "command"),
+        ("--in", "2h", "--deliver", "pigeon"),
     ],
 )
 def test_what_cannot_be_meant_adds_nothing(run: Run, options: tuple[str, ...]) -> None:
@@ -92,15 +92,6 @@ def test_one_for_somebody_is_said_in_their_talk_and_heard_with_the_next_message(
     ran = run.ok("chat", "How are you?", "--as", "Kim")
     assert "Ada said in the meantime: Reminder (Sam): “Call the bank”" in ran.err
     assert "in the meantime" not in run.ok("chat", "And now?", "--as", "Kim").err
-
-
-def test_a_program_needs_leave_and_says_so(run: Run) -> None:
-    ran = run.ok("remind", "add", "Tea", "--in", "1m", "--command", "notify-send 'Ada says'")
-    assert "bumble config trust" in ran.err
-    (one,) = run.ok("remind", "list", "--json").data
-    assert (one["deliver"], one["command"]) == ("command", ["notify-send", "Ada says"])
-    run.ok("remind", "run")
-    assert not run.ok("remind", "list", "--json").data[0]["done"]
 
 
 def test_one_without_more_reaches_its_owner_in_the_next_talk_and_once(run: Run) -> None:

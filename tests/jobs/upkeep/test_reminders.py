@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -144,23 +143,12 @@ def test_a_private_one_is_not_said_in_company(ada: Entity) -> None:
     assert not cycle.for_talk(runtime, company).messages
 
 
-def command(place: Path, code: str = "") -> tuple[str, ...]:
-    script = f"import sys\nopen({str(place)!r}, 'a').write(sys.stdin.read())\n{code}"
-    return (sys.executable, "-c", script)
-
-
-def allowing(runtime: Runtime) -> Runtime:
-    tools = replace(runtime.config.tools, run_command=True)
-    return replace(runtime, config=replace(runtime.config, tools=tools))
-
-
-def test_a_program_that_fails_leaves_the_reminder_due(ada: Entity, tmp_path: Path) -> None:
-    code = "sys.exit('no bell')"
-    remind(ada, "Tea", NOON, deliver="command", command=command(tmp_path / "x", code))
-    (problem,) = run_all(allowing(runtime_at(ada, NOON)))
-    assert "reminders/rem_tea.md" in problem
-    assert "ended with 1: no bell" in problem
-    assert look(ada, "rem_tea").is_due(NOON)
+def test_one_that_ran_a_program_is_an_error_that_says_so(ada: Entity) -> None:
+    head = f"at: {NOON.isoformat()}\nfor: sam\ncommand: [notify-send, Tea]\n"
+    ada.reminders.mkdir()
+    (ada.reminders / "rem_tea.md").write_text(f"---\n{head}---\n\nTea\n")
+    (problem,) = run_all(runtime_at(ada, NOON))
+    assert "rem_tea.md:4: `command`: a reminder runs no program any more" in problem
 
 
 def test_a_hand_edit_between_plan_and_write_counts(ada: Entity) -> None:
