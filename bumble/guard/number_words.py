@@ -1,16 +1,14 @@
 """Numbers in words: which number a word or several stand for, in the languages people write.
 
-What a language doesn't have and what looks like one of its numbers is dialect. All words are
-compared folded.
+All words are compared folded.
 """
 
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from decimal import Decimal
-from functools import cache, lru_cache
-from itertools import accumulate
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -42,8 +40,7 @@ _CARDINALS = {
     " negentig honderd duizend",
 }
 _VALUES = (*range(1, 21), *range(30, 100, 10), 100, 1000)
-# Other words for small numbers: they support, but claim nothing; nor does a word that its language
-# doesn't have, and that looks like a number's: dialect, and what is typed without accents.
+# Other words for small numbers: they support, but claim nothing.
 _ORDINAL_ROWS = {
     1: "first erste ersten erster premier premiere primero primera primo prima primeiro eerste"
     " الاولى الواحدة الحادية",
@@ -195,13 +192,11 @@ _JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
 _ORDINAL_ENDING = patterns.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
 _DIGITS = patterns.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = patterns.compile(r"[.,](?=\d{3}(?!\d))")
-_UNIT_BEFORE_TEN = {"de": "und", "nl": "en", "da": "og"}  # fünfundsechzig
 _HALF_WORDS = (
     "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
 )
 HALVES = frozenset(_HALF_WORDS.split())
 _MOST_DIGITS = 20
-_LEAST_LETTERS, _MOST_APART = 3, 0.26  # of a dialect's word; letters that it changes
 _INTRUDES = 1e-5  # a number of another language is rarer than that in a language's texts
 _TENS = range(20, 100, 10)
 _SCALES = {word: value for value, row in _SCALE_ROWS.items() for word in row.split()}
@@ -295,8 +290,6 @@ def runs(tokens: Sequence[str], language: str, small: Set[str]) -> Iterator[Run]
     while index < len(tokens):
         word = tokens[index]
         start, total = index, value(word, language, is_name=word not in small)
-        if total is None and word in small:
-            total = _dialect(word, language)
         index += 1
         if total is None:
             continue
@@ -338,52 +331,6 @@ def _with_half(tokens: Sequence[str], index: int, total: Decimal) -> tuple[int, 
     if tokens[index : index + 1] in (["k"], ["tsd"]):
         return index + 1, total * 1000
     return index, total
-
-
-@cache
-def _dialect(word: str, language: str) -> Decimal | None:
-    """Return the number that a word looks like which its language doesn't have: "fuffzig"."""
-    if len(word) < _LEAST_LETTERS or not word.isalpha() or words.is_listed(word, language):
-        return None
-    word = _ORDINAL_ENDING.sub("", word)
-    known = _names(language)
-    far = {other: _apart(word, other) / len(other) for other in known if other[0] == word[0]}
-    nearest = min(far, key=lambda other: far[other], default="")
-    return Decimal(known[nearest]) if nearest and far[nearest] <= _MOST_APART else None
-
-
-@cache
-def _names(language: str) -> Mapping[str, float]:
-    """Return the numbers of a language by their names, each that is one word."""
-    if language not in _BY_LANGUAGE:
-        return {}
-    own = _BY_LANGUAGE[language]
-    units = {word: value for word, value in own.items() if 1 <= value <= 9} | {"ein": 1}
-    joint = _UNIT_BEFORE_TEN.get(language)
-    joined = {
-        f"{unit}{joint}{ten}": small + large
-        for ten, large in own.items()
-        for unit, small in units.items()
-        if joint and large in _TENS
-    }
-    return own | ORDINALS | joined
-
-
-def _apart(word: str, other: str) -> float:
-    """Return how many letters two words differ by; a vowel counts half, as vowels drift most."""
-    costs = list(accumulate(map(_weight, other), initial=0.0))
-    for own in word:
-        before, costs = costs, [costs[0] + _weight(own)]
-        for n, char in enumerate(other, 1):
-            change = 0.0 if own == char else max(_weight(own), _weight(char))
-            costs.append(
-                min(before[n - 1] + change, before[n] + _weight(own), costs[-1] + _weight(char))
-            )
-    return costs[-1]
-
-
-def _weight(char: str) -> float:
-    return 0.5 if char in "aeiouy" else 1.0
 
 
 def _step(total: Decimal) -> int:
