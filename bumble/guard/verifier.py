@@ -61,7 +61,7 @@ _ROOT = 2  # letters that a verb's root has more than
 _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
-_THOUSAND, _MILLION = 1000, 1_000_000
+_THOUSAND = 1000
 
 
 class Said(Struct, frozen=True):
