@@ -263,13 +263,18 @@ def _is_of_itself(text: str, sources: ClaimSources) -> bool:
     rules, verb = form.rules_of(language), _FIRST_PERSON.get(language, "(?!)")
     speaks = rules is not None and not rules.i.isdisjoint(tokens)
     speaks = speaks or re.match(rf"(?:{verb})\b", text.casefold()) is not None
-    speaks = speaks or _is_first_form(text, language)
+    speaks = speaks or _is_first_form(text, sources, language)
     return speaks or tokens[:1] == [words.folded(sources.entity)]
 
 
-def _is_first_form(text: str, language: str) -> bool:
+def _is_first_form(text: str, sources: ClaimSources, language: str) -> bool:
     first = next(iter(stop_words.WORD.findall(text.casefold())), "")
-    return any(
+    is_name = any(  # "Vivi", in the midst of what somebody said
+        first == other.casefold() and other[0].isupper()
+        for one in sources.window
+        for other in stop_words.WORD.findall(one.text)
+    )
+    return not is_name and any(
         first.endswith(form) and words.is_listed(first.removesuffix(form) + ending, language)
         for form, endings in _FIRST_FORMS.get(language, ())
         for ending in endings
