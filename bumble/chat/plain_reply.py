@@ -43,7 +43,7 @@ from bumble.runtime import people, rules
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import stop_words, tokens, words
 
-PAGE = "talk_{language}"
+PAGE, TASK_PAGE = "talk_{language}", "task_{language}"
 MONOLOGUE_TOKENS = 24  # of who the entity is: how it speaks the examples show
 ANSWER_TOKENS, TASK_TOKENS, SUM_TOKENS, PURPOSE_TOKENS = 90, 400, 60, 60
 CHOICE_TOKENS = 4
@@ -512,13 +512,16 @@ def _task(runtime: Runtime, turn: Turn) -> tuple[Request, Sequence[str]]:
     told = "\n".join(f"- {words.one_line(each)}" for each in (*near, *loose))
     told = f"<told>\n{told}\n</told>\n" if told else ""
     task = "\n".join(filter(None, (told, turn.heard.attached, turn.heard.message.text)))
-    page = prompts.load("task").turns(name=runtime.identity.name)
+    # examples in another language are answered in that
+    name = TASK_PAGE.format(language=turn.reading.language)
+    name = name if prompts.exists(name) else "task"
+    page = prompts.load(name).turns(name=runtime.identity.name)
     examples = (PromptMessage(role, text) for role, text in page)
     messages = (*examples, *done, PromptMessage("user", task))
     request = _request(runtime, turn.recalled.session, messages, TASK_TOKENS)
     if runtime.config.llm.temperature is None:
         request = replace(request, temperature=TASK_TEMPERATURE)
-    request = replace(request, cache_id=request.cache_id and "task")
+    request = replace(request, cache_id=request.cache_id and name)
     return route.fitting(runtime, request), (*near, *loose)
 
 
