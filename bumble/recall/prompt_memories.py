@@ -362,11 +362,12 @@ def content(hit: Hit) -> str:
 
 
 def _hearsay(tier: str, audience: Collection[str], readers: Collection[str]) -> str:
-    """Mark what somebody other than the owner has said, unless it was those who are here.
+    """Mark what somebody other than the owner has said, unless they alone are here.
 
     A message names its speaker anyway.
     """
-    return "[hearsay] " if tier == "person" and {*audience} != {*readers} else ""
+    is_theirs = len({*readers}) == 1 and {*audience} == {*readers}
+    return "[hearsay] " if tier == "person" and not is_theirs else ""
 
 
 def _cut(

@@ -92,8 +92,8 @@ def test_of_what_answers_equally_well_none_is_left_out_by_chance(tmp_path: Path)
 LEAK = "The boat has a leak near the keel."
 
 
-def comes_to_mind(entity: Entity, message: str) -> str:
-    session = living.talked(entity, "ses_now", ("sam", message))
+def comes_to_mind(entity: Entity, message: str, *readers: str) -> str:
+    session = living.talked(entity, "ses_now", ("sam", message), present=readers)
     runtime = living.runtime_of(entity)
     runtime.memory.sync()
     blocks = prompt_memories.blocks(runtime, session, "sam", "content", runtime.now())
@@ -132,6 +132,13 @@ def test_what_somebody_said_themselves_is_no_hearsay_to_them(tmp_path: Path) -> 
     found = comes_to_mind(entity, "Which keel of the boat is red?")
     assert "- Keel: The Keel" in found
     assert "- [hearsay] Keel paint: The Keel paint" in found
+
+
+def test_what_one_of_several_said_is_hearsay_to_the_others(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    learnt(entity, "Keel", "sam", "kim")
+    found = comes_to_mind(entity, "Which keel of the boat is red?", "sam", "kim")
+    assert "- [hearsay] Keel: The Keel" in found
 
 
 def test_recall_names_the_section_the_own_word_and_the_own_life(tmp_path: Path) -> None:
