@@ -157,14 +157,17 @@ def _blocks(
     files = workspace.names(runtime.entity, session.people)
     own = tools.is_owners(runtime, session.people)  # how it went with others is not for them
     notes_tokens = int(route.profile(runtime, profile).preamble_max_tokens * handover.SHARE)
+    notes = Block("handover", handover.prompt_text(recalled.brief, at, notes_tokens))
+    first = route.is_large(runtime)  # in a small room they would take that of what answers
     return [
         Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
-        Block("handover", handover.prompt_text(recalled.brief, at, notes_tokens)),
+        *([notes] if first else []),
         Block("outside tools", tools.outside_text(recalled.outside)),
         Block("body", preamble.body_text(runtime, shown, profile, session.people)),
         Block("anchor", preamble.anchor_text(moment.stirring)),
         Block("workspace", preamble.workspace_text(runtime, files)),
         *recalled.memories,
+        *([] if first else [notes]),
         Block("tools", preamble.tools_text(runtime, profile, names, at) if own else ""),
         Block("machine", machine),
     ]

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
+from bumble.entity.config import PromptConfig
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import transcript
@@ -48,8 +49,9 @@ WEIGHTY = (
 
 LEAST_ANSWER_TOKENS = 64  # however full the window is
 LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
-# A model elsewhere, of a window from here on, is shown so many times what is recalled for others.
-LARGE_WINDOW_TOKENS, LARGE_TIMES = 100_000, 3
+# A model elsewhere, of a window from here on of which enough is used, is shown so many times what
+# is recalled for others.
+LARGE_WINDOW_TOKENS, LARGE_USED_TOKENS, LARGE_TIMES = 100_000, 16_384, 3
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -121,7 +123,6 @@ def profile(runtime: Runtime, name: ProfileName) -> Profile:
     """
     named, reflex = runtime.config.llm.temperature, name == "reflex"
     cognition, prompt = runtime.config.cognition, runtime.config.prompt
-    is_large = not runtime.local and (runtime.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
     return Profile(
         max_tokens=cognition.reflex_max_tokens if reflex else cognition.deliberate_max_tokens,
         thinking=not reflex and cognition.deliberate_thinking,
@@ -129,8 +130,18 @@ def profile(runtime: Runtime, name: ProfileName) -> Profile:
         preamble_max_tokens=(
             prompt.preamble_reflex_max_tokens
             if reflex and runtime.local
-            else prompt.preamble_max_tokens * (LARGE_TIMES if is_large else 1)
+            else prompt.preamble_max_tokens * (LARGE_TIMES if is_large(runtime) else 1)
         ),
+    )
+
+
+def is_large(runtime: Runtime) -> bool:
+    """Whether there is room for more than is recalled by default, and the owner set no number."""
+    return (
+        not runtime.local
+        and (runtime.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
+        and runtime.window_tokens >= LARGE_USED_TOKENS
+        and runtime.config.prompt.preamble_max_tokens == PromptConfig().preamble_max_tokens
     )
 
 

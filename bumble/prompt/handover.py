@@ -277,5 +277,8 @@ def prompt_text(last_brief: Brief | None, at: datetime, most_tokens: int) -> str
     age = at - last_brief.at
     old = f" ({age.days} days ago)" if age > AGED else ""
     head = f"Your notes from the last conversation{old}"
-    lines = reversed(tokens.leading(reversed(last_brief.text.splitlines()), most_tokens))
+    # one by hand may have any length, and is not to take the room of all others
+    most = max(LINE_TOKENS, most_tokens // 2)
+    rows = [tokens.cut(row, most) for row in last_brief.text.splitlines()]
+    lines = reversed(tokens.leading(reversed(rows), most_tokens))
     return prompts.tagged("memory", "\n".join((f"{head}:", *lines)))

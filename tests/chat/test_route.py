@@ -60,3 +60,5 @@ def test_a_large_window_elsewhere_has_more_room_for_what_is_recalled(ada: Entity
 
     assert most(32_768) == 700 < most(128_000)
     assert most(128_000, **{"prompt.preamble_max_tokens": 0}) == 0
+    assert most(128_000, **{"prompt.preamble_max_tokens": 300}) == 300  # the owner's number
+    assert most(128_000, **{"cognition.max_context_tokens": 4_000}) == 700

@@ -439,14 +439,30 @@ def test_what_refuses_a_long_message_is_named(
         turn.refuse_too_long(runtime, begun, "sam", words(300) * 8)
 
 
-def test_the_notes_of_the_last_talk_stand_in_whole_before_what_is_recalled(ada: Entity) -> None:
+@pytest.mark.parametrize("window", [32_768, 128_000])
+def test_where_there_is_room_the_notes_of_the_last_talk_come_before_what_is_recalled(
+    ada: Entity, window: int
+) -> None:
     clock = Clock()
     said = "The loudspeaker comes on the 4th, from Porto."
     talk(runtime_of(ada, ScriptedModel([say("And when do you build it in?")]), clock), said)
     sam = relationships.find(ada.relationships, "sam")
     living.write(ada, relationships.plan_update(sam, "", text="Sam mends radios, slowly. " * 200))
-    runtime = runtime_of(ada, ScriptedModel([say("Good.")]), clock)
+    runtime = runtime_of(ada, ScriptedModel([say("Good.")], context_tokens=window), clock)
     done = talk(runtime, "Hello again, how are you today?", new=True)
     prompt = done.composed.request.messages[-1].content
-    assert f"Sam said: {said}\nI answered: And when do you build it in?" in prompt
+    notes = f"Sam said: {said}\nI answered: And when do you build it in?"
+    assert (notes in prompt) is (window > 100_000)
     assert "Sam mends radios" in prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "stopped"), [("Ada, what day is it?", "done"), ("Kim, what day is it?", "silent")]
+)
+def test_in_company_it_is_not_silent_to_what_names_it(ada: Entity, text: str, stopped: str) -> None:
+    runtime = runtime_of(ada, ScriptedModel([act("end_turn"), say("Sunday.")]))
+    who = people.speaker(ada, runtime.identity, None)
+    begun = sessions.new("ses_1", runtime.now(), "sam", ["kim"])
+    heard = participants.listen(runtime, begun, is_new=True, who=who, text=text)
+    prepared = turn.prepare(runtime, Heard(heard, who))
+    assert turn.answer(runtime, prepared, ReplyStream(print)).outcome.stopped == stopped

@@ -12,6 +12,7 @@ from bumble.records.base import Provenance
 from bumble.records.sessions import Appraised, Message, Session
 from bumble.runtime.job import apply
 from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
 from tests.support import living
 from tests.support.living import NOON, ada, runtime_of, talked, write
 
@@ -127,6 +128,9 @@ def test_of_longer_notes_the_newest_lines_are_shown() -> None:
     assert lines[0] in handover.prompt_text(left, NOON, 350)
     short = handover.prompt_text(left, NOON, 60)
     assert lines[0] not in short and lines[-1] in short
+    long = handover.Brief("ses_1", f"It is benign.\n{'a stone ' * 300}", NOON, None, fits=True)
+    assert "It is benign." in (found := handover.prompt_text(long, NOON, 350))
+    assert tokens.estimate(found) < 350
 
 
 def test_only_the_last_conversation_that_is_over_waits_for_a_brief(folder: Entity) -> None:
