@@ -253,7 +253,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         carry_out,
         voice.say,
         person=prompts.harmless(turn.heard.who.name),
-        gate=_gate(runtime, turn.heard.message.text, company=len(session.people) > 1),
+        gate=_gate(runtime, turn.heard.message.text, session.people),
         language=turn.reading.language,
         fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
@@ -261,7 +261,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read))
 
 
-def _gate(runtime: Runtime, message: str, *, company: bool) -> Gate:
+def _gate(runtime: Runtime, message: str, readers: Sequence[str]) -> Gate:
     """Make the check of whether the turn may end; the model judges what rules can't tell.
 
     In company it may end without a word: people talk to one another, too.
@@ -278,4 +278,6 @@ def _gate(runtime: Runtime, message: str, *, company: bool) -> Gate:
             disk.write_cache(failed, runtime.model.name.encode())
 
     given = (runtime.model, config, message)
-    return Gate(*given, judges=judges, give_up=give_up, may_be_silent=company)
+    is_named = words.unaddressed(message, runtime.identity.name) != message
+    silent = len(readers) > 1 and not is_named
+    return Gate(*given, judges=judges, give_up=give_up, may_be_silent=silent)

@@ -49,7 +49,7 @@ class Gate(Struct, frozen=True):
     message: str  # what the person said
     judges: Judges  # when the model is asked
     give_up: Callable[[], None] = lambda: None  # called when the model can't judge
-    may_be_silent: bool = False  # several talk, so that a message may not be for the entity
+    may_be_silent: bool = False  # whether the message may be for somebody else
 
     def missing(
         self, reply: str, done: Sequence[tuple[Action, Result]], *, says_all: bool = False

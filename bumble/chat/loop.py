@@ -129,6 +129,8 @@ class LoopStep(Struct, frozen=True):
     announces: bool = False  # whether it says that it only announced what it has still to do
     says_all: bool = False  # whether it says that nothing is left to do
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
+    is_silence: bool = False  # whether it ends the turn, and does nothing else
+    by_code: bool = False  # whether no model said it
 
     @property
     def pairs(self) -> list[tuple[Action, Result]]:
@@ -462,6 +464,7 @@ class _Turn(Struct):
             announces=MORE in then,
             says_all=bool(then) and all(one == NOTHING for one in then),
             goes_on=goes_on,
+            is_silence=[call.name for call in calls] == ["end_turn"] and not said,
         )
 
     def _back(self, step: LoopStep) -> PromptMessage | Stopped:
@@ -486,7 +489,7 @@ class _Turn(Struct):
 
     def _unworked(self, step: LoopStep) -> PromptMessage | Stopped:
         """Return what the model is told after an answer without work."""
-        over = self.is_over
+        over, outcome = self.is_over, self.outcome
         if self.cuts > LENGTH_STOPS:
             return "length"
         if self.cuts:
@@ -496,7 +499,7 @@ class _Turn(Struct):
             return PromptMessage("user", prompts.load("cut_off").fill(advice=advice))
         if step.waits and not self.outcome.said:
             return "waiting"
-        if step.ends and not self.outcome.said and self.gate.may_be_silent:
+        if step.is_silence and self.gate.may_be_silent and not (outcome.said or outcome.pairs):
             return "silent"
         missing = "now speak" if over else "now speak, or act"
         if step.ends:  # else it only thought
