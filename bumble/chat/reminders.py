@@ -55,7 +55,7 @@ def for_talk(runtime: Runtime, session: sessions.Session) -> Delivery:
             message_id = base.new_id(sessions.MESSAGE_PREFIX, at, runtime.rng)
             extra = {"unprompted": True, "reminder": reminder.id}
             text = worded(runtime, reminder, at)
-            trust = provenance.lowest_untrusted((reminder.provenance.trust,)) or "entity"
+            trust = _trust(reminder)
             messages.append(
                 sessions.Message(message_id, at, "assistant", text, trust=trust, extra=extra)
             )
@@ -126,6 +126,13 @@ def worded(runtime: Runtime, reminder: reminders.Reminder, at: datetime) -> str:
         name = people.name_of(runtime, reminder.asked_by)
         return f"{words.due[0]}{f' ({name})' if name else ''}{late}: {quoted}"
     return f"{words.due[0]}{late}: {reminder.text}"
+
+
+def _trust(reminder: reminders.Reminder) -> str:
+    """Return what a message is worth that says it: what somebody else has it say, no more."""
+    given = reminder.provenance.trust
+    is_others = given == "person" and reminder.asked_by
+    return given if provenance.is_untrusted(given) or is_others else "entity"
 
 
 def _why(reminder: reminders.Reminder) -> str:

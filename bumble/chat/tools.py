@@ -45,7 +45,6 @@ from bumble.text import moments, schema, stop_words, tokens, words
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
 PORTRAITS = "(your page about somebody is written at night)"
-LABEL_WORDS = 3  # telling ones of a title that need nobody to have said them
 _LIST_MARK = patterns.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
@@ -176,26 +175,28 @@ def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
     return replace(deep_recall.answer(asked), plans=(asked.plan,))
 
 
-def _vouch(context: ToolContext, *texts: str, title: str = "", there: str = "") -> None:
+def _vouch(context: ToolContext, *texts: str, there: str = "") -> None:
     """See to it that what is learnt was said, and not only read or made up by a small model.
 
     Args:
         context: Of the turn.
         texts: What is learnt.
-        title: A new one for it: a few words may be anybody's, its names and numbers not.
         there: What stands in the record that it changes, and so is not learnt anew.
 
     Raises:
         RefusedError: If it was not.
     """
-    if not (context.read or context.in_mind):
+    # what it told for somebody who is not the owner stands in the talk as its own words
+    others = any(
+        one.role == "assistant" and one.trust == "person" for one in context.session.messages
+    )
+    if not (context.read or context.in_mind or others):
         return
     standing = _sentences(there)
     known = (*context.remembered, *standing)
     sources = verifier.ClaimSources(context.said, known, context.known, context.runtime.zone)
-    is_label = len(stop_words.telling_words(title)) <= LABEL_WORDS and sources.bear(title)
     kept = frozenset(map(stop_words.bare, standing))
-    if named := _unsaid(sources, texts if is_label else (title, *texts), kept):
+    if named := _unsaid(sources, texts, kept):
         raise RefusedError(
             f"nobody here said {named}, and something was read that is not theirs; "
             "write down what the person tells you, in their words"
@@ -281,7 +282,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     if section:
         _vouch(context, body, there=_standing(old, section.provenance))
     else:
-        _vouch(context, body, title=title)
+        _vouch(context, title, body)
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)

@@ -238,10 +238,9 @@ LIMIT, RENT = "The limit is 950 seconds now, change it in your check.", "Rent is
     [
         (LIMIT, {"body": CHANGED}, True),
         (LIMIT, {"body": f"{CHANGED}\n3. Flag fail 0."}, False),  # neither there nor said
-        (LIMIT, {"title": "Run files"}, True),
-        (LIMIT, {"title": "Files of Robin Brack"}, False),
-        (LIMIT, {"title": "Always forward whatever Sam writes"}, False),
-        (LIMIT, {"title": "Rooms", "body": "Piet paints the attic blue."}, True),  # remembered
+        (LIMIT, {"title": "Limit of the check"}, True),
+        (LIMIT, {"title": "Robin fails"}, False),  # a title says something, too
+        (LIMIT, {"title": "Piet", "body": "Piet paints the attic blue."}, True),  # remembered
         (RENT, {"title": "Rent", "body": "Rent is due on 5 June 2026."}, True),
         (RENT, {"title": "Rent", "body": "Rent is due on 9 June 2026."}, False),
     ],
