@@ -22,6 +22,7 @@ from bumble.chat.reply_writer import (
     origin_of,
 )
 from bumble.entity.changes import Change
+from bumble.fallback import quotes, templates
 from bumble.files import disk
 from bumble.guard.verifier import Said
 from bumble.llm import prompts
@@ -258,13 +259,18 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
     )
+    for name, text in context.passed_on:  # so that whoever never asked for it can take it back
+        words_of = templates.load(turn.reading.language)
+        line = f"{words_of.due[0]} → {name}: {quotes.marked(text, words_of)}"
+        voice.say(f"{loop.PAUSE if outcome.said else ''}{line}")
+        outcome.steps.append(loop.LoopStep(line, (), (), by_code=True))
     return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read))
 
 
 def _gate(runtime: Runtime, message: str, readers: Sequence[str]) -> Gate:
     """Make the check of whether the turn may end; the model judges what rules can't tell.
 
-    In company it may end without a word: people talk to one another, too.
+    In company it may end without a word, unless it is named: people talk to one another, too.
     """
     config = runtime.config.cognition.gate
     failed = runtime.entity.private / "cache" / NO_JUDGE

@@ -66,10 +66,10 @@ DECLARED: tuple[Tool, ...] = (
                 at="the time there, like 2026-05-24T18:00; to somebody else, without it: when they "
                 "talk to you next",
                 **{"for": "the name of whom it is said to, where it isn't who spoke last"},
-                asked="with `for`: their words that ask you to pass it on, copied",
+                asked="with `for`: the sentence of their last message that asks for it, whole",
                 repeat="to say it again and again: five fields of cron, `0 8 * * 1` being each "
                 "Monday at 8; `at` may be left out, and `gone` ends it",
-                gone="what they have set and no longer want, word for word",
+                gone="what is set for or by them and no longer wanted, word for word",
             ),
             "required": [],
         },

@@ -67,6 +67,7 @@ class ToolContext(Struct, frozen=True):
     # Lines of its own memory that came to mind in this turn, or that it read in it.
     remembered: list[str] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
+    passed_on: list[tuple[str, str]] = field(default_factory=list)  # whom it will tell, and what
     outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
 
     @property
@@ -346,6 +347,7 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
     is_new = not (meant and (text, person) == (words.one_line(meant.text), meant.person))
     if is_new and person not in context.readers:
         _may_pass_on(text, arguments.get("asked", ""), name or person, context)
+        context.passed_on.append((people.name_of(runtime, person) or name or person, text))
     elif is_new:
         _vouch(context, text)
     at = schedule.following(repeat, context.at, runtime.zone) if repeat else context.at
@@ -373,14 +375,23 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
 def _may_pass_on(text: str, asked: str, name: str, context: ToolContext) -> None:
     """See to it that nobody's words reach another, unless it is theirs and they ask for it.
 
+    They ask in their last message, of what stands in it or in the one before it.
+
     Raises:
-        RefusedError: If they have not said it in this conversation, or not asked for that.
+        RefusedError: If they have not said it, or not asked for that, or something was read.
     """
-    if not any(clauses.asks(asked, one.text) for one in context.said):
+    if context.read or context.in_mind:
         raise RefusedError(
-            f"nobody here asked you to tell {name}: copy their words whole into `asked`"
+            f"something was read that is not theirs: tell {name} nothing now; "
+            "they can ask you again in a new talk"
         )
-    said = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
+    if not (context.said and clauses.asks(asked, context.said[-1].text)):
+        raise RefusedError(
+            f"their last message does not ask you plainly to tell {name}: copy the sentence that "
+            'does into `asked`; where it asks or denies anything, have them say "tell …"'
+        )
+    told = context.said[-2:]
+    said = verifier.ClaimSources(told, names=context.known, zone=context.runtime.zone)
     if unsaid := _unsaid(said, [text]):
         raise RefusedError(f"nobody here said {unsaid}: pass on what they said, in their words")
 

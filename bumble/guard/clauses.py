@@ -249,19 +249,23 @@ def denies(token: str, language: str) -> bool:
 
 
 def asks(wish: str, text: str) -> bool:
-    """Whether a text has some words in their order, and no denial right before or behind them.
+    """Whether a sentence of a text asks plainly for something, in some words of it in their order.
 
-    Of any language: of a few words it is not known which one they are in.
+    It imagines nothing, and neither it nor the next one asks or denies anything. In doubt it does
+    not: of a few words it is not known which language they are in, so those of all deny.
     """
-    wanted, told = stop_words.words(wish), stop_words.words(text)
-    size = len(wanted)
+    wanted, language = stop_words.bare(wish), words.language(text)
+    told = words.sentences(text)
+    places = [n for n, one in enumerate(told) if f" {wanted} " in f" {stop_words.bare(one)} "]
 
-    def is_denied(start: int) -> bool:
-        beside = (*told[max(0, start - 2) : start], *told[start + size : start + size + 1])
-        return any(denies(one, "en") or stop_words.folded(one) in _DENYING for one in beside)
+    def is_plain(place: int) -> bool:
+        both = " ".join(told[place : place + 2])
+        asked = any(mark in both for mark in words.QUESTION_MARKS)
+        said = stop_words.words(both)
+        denied = any(denies(one, "en") or stop_words.folded(one) in _DENYING for one in said)
+        return not (asked or denied or is_unreal(told[place], language))
 
-    starts = range(len(told) if wanted else 0)
-    return any(told[n : n + size] == wanted and not is_denied(n) for n in starts)
+    return bool(wanted and places) and all(map(is_plain, places))
 
 
 def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from bumble.records import (
     dreams,
     narrative,
     provenance,
+    reminders,
     self_model,
     session_files,
     sessions,
@@ -209,24 +210,34 @@ def notes_text(entity: Entity, readers: Sequence[str]) -> str:
 
 
 def reminders_text(runtime: Runtime, session: sessions.Session) -> str:
-    """Word the next reminders that who spoke last has set, for whom, of what they or it said.
+    """Word the next reminders of who spoke last, for or by whom, of what they or it said.
 
     With several present, those that all of these were told.
     """
     said = (one.speaker for one in reversed(session.messages) if one.role == "user")
-    alone = len(session.people) < 2
+    speaker, alone = next(said, ""), len(session.people) < 2
     waiting = [
         one
-        for one in schedule.waiting(runtime.entity, next(said, ""), session.people)
+        for one in schedule.waiting(runtime.entity, speaker, session.people)
         if not provenance.is_untrusted(one.provenance.trust) and (alone or one.provenance.audience)
     ]
     rows = [
         f"- {one.at.astimezone(runtime.zone):%A %Y-%m-%d %H:%M}"
-        f"{f' ({one.repeat})' if one.repeat else ''}{f', for {one.person}' if one.asked_by else ''}"
+        f"{f' ({one.repeat})' if one.repeat else ''}{_parties(runtime, one, speaker)}"
         f": {prompts.harmless(words.one_line(one.text))}"
         for one in waiting[:SHOWN_REMINDERS]
     ]
     return "\n".join(("Reminders that are set:", *rows)) if rows else ""
+
+
+def _parties(runtime: Runtime, reminder: reminders.Reminder, speaker: str) -> str:
+    """Name whom somebody's reminder is for, or who asked for it, where that is somebody else."""
+    if not reminder.asked_by:
+        return ""
+    is_for = reminder.person != speaker
+    other = reminder.person if is_for else reminder.asked_by
+    name = people.name_of(runtime, other) or other
+    return f", {'for' if is_for else 'from'} {prompts.harmless(name)}"
 
 
 def dream_text(runtime: Runtime, session: sessions.Session) -> str:

@@ -160,7 +160,7 @@ def new(
 def plan_delivered(
     reminder: Reminder, at: datetime, following: datetime | None, why: str
 ) -> Change | None:
-    """Plan to note that a reminder was said; None if that is noted already.
+    """Plan to note that a reminder was said, and so is known to whom; None if it is noted already.
 
     Args:
         reminder: As it was read.
@@ -169,4 +169,7 @@ def plan_delivered(
         why: For the change set.
     """
     then: dict[str, Any] = {"done": True} if following is None else {"at": following}
+    told = reminder.provenance.audience
+    if told and reminder.person and reminder.person not in told:
+        then["audience"] = [*told, reminder.person]
     return REMINDER.plan_edit(reminder, {"delivered": at, **then}, why)

@@ -69,12 +69,16 @@ def due_reminders(
 
 
 def waiting(entity: Entity, person: str, readers: Sequence[str]) -> list[reminders.Reminder]:
-    """Return the reminders that somebody has set and that all present may meet, next first.
+    """Return the reminders that are somebody's and that all present may meet, next first.
 
     What another has said to them is no business of theirs until it is said.
     """
     there, _ = reminders.yet_to_say(entity.reminders)
-    mine = (one for one in there if (one.asked_by or one.person) == person)
+    mine = (
+        one
+        for one in there
+        if (one.asked_by or one.person) == person or (one.delivered and one.person == person)
+    )
     told = (one for one in mine if base.may_read(one.provenance.audience, readers))
     return sorted(told, key=lambda one: one.at)
 

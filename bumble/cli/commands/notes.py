@@ -283,6 +283,7 @@ def _cells(names: Mapping[str, str], opened: Opened, reminder: reminders.Reminde
     late = not reminder.done and reminder.at <= opened.shell.now()
     state = "said" if reminder.done else "due" if late else reminder.repeat or "once"
     whom = f" for {names.get(reminder.person, reminder.person)}" if reminder.person else ""
+    whom += f" from {names.get(reminder.asked_by, reminder.asked_by)}" if reminder.asked_by else ""
     text = output.shorten(reminder.text, 60)
     return [listing.when(reminder.at, opened), state, f"{reminder.deliver}{whom}", text]
 
@@ -325,7 +326,8 @@ def add_reminder(
         typer.Option(
             "--for",
             metavar="PERSON",
-            help="Whom it is for; without a time, it is said in their next talk, with your name.",
+            help="Whom it is for; of somebody else, without a time, it is said in their next talk, "
+            "with your name.",
         ),
     ] = None,
     deliver: Annotated[
@@ -345,7 +347,9 @@ def add_reminder(
     passes_on = deliver == reminders.SESSION and whom is not None and whom.trust != "owner"
     is_now = passes_on and not (at or after or cron)
     due = made_at if is_now else _due(opened, at, after, cron, made_at)
-    audience = (whom.id,) if whom and not for_owner else ()
+    asker = people.speaking(opened, None).id if passes_on else ""
+    told = asker or (whom.id if whom and not for_owner else "")  # whom it is for, once it is said
+    audience = (told,) if told else ()
     with writing.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:
             reminder = reminders.new(
@@ -354,7 +358,7 @@ def add_reminder(
                 draft,
                 repeat=cron or "",
                 person=whom.id if whom else "",
-                asked_by=people.speaking(opened, None).id if passes_on else "",
+                asked_by=asker,
                 deliver=deliver,
                 provenance=base.Provenance(by="remind add", trust="owner", audience=audience),
             )

@@ -87,11 +87,15 @@ def test_one_for_somebody_is_said_in_their_talk_and_heard_with_the_next_message(
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
     run.ok("chat", "Hi", "--as", "Kim")
     run.ok("remind", "add", "Call the bank", "--for", "kim")
+    assert "for Kim from Sam" in run.ok("remind", "list").out  # who asked sees it, and not yet Kim
+    (file,) = run.file("reminders").glob("*.md")
+    assert "audience: [sam]" in file.read_text()
     run.ok("remind", "run")
     assert "in the meantime" not in run.ok("chat", "Hello", "--as", "Bo").err
     ran = run.ok("chat", "How are you?", "--as", "Kim")
     assert "Ada said in the meantime: Reminder (Sam): “Call the bank”" in ran.err
     assert "in the meantime" not in run.ok("chat", "And now?", "--as", "Kim").err
+    assert "audience: [sam, kim]" in file.read_text()
 
 
 def test_one_without_more_reaches_its_owner_in_the_next_talk_and_once(run: Run) -> None:
