@@ -385,10 +385,10 @@ def _may_pass_on(text: str, asked: str, name: str, context: ToolContext) -> None
             f"something was read that is not theirs: tell {name} nothing now; "
             "they can ask you again in a new talk"
         )
-    if not (context.said and clauses.asks(asked, context.said[-1].text)):
+    if not (context.said and clauses.asks(asked, context.said[-1].text, [name])):
         raise RefusedError(
             f"their last message does not ask you plainly to tell {name}: copy the sentence that "
-            'does into `asked`; where it asks or denies anything, have them say "tell …"'
+            f'does into `asked`; where none does, have them say "tell {name} …"'
         )
     told = context.said[-2:]
     said = verifier.ClaimSources(told, names=context.known, zone=context.runtime.zone)

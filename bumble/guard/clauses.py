@@ -39,6 +39,10 @@ _DENIALS = {
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
 _DENYING = frozenset().union(*_DENIAL.values()) - {"en", "et"}  # which are "in" and "and", too
+# Somebody who was spoken of: "tell her", "pode avisar ela?".
+_THIRD = "her him them ihr ihm ihnen lui elle ella ela ele lhe lei haar hem"
+_OTHERS = frozenset(_THIRD.split())
+_I = frozenset(["i", "ich", "je", "yo", "io", "eu", "ik"])
 # Before a thing: "no fish", "kein Boule" puts no name right.
 _NO_SUCH = """
 kein keine keinen keiner koi koa aucun aucune ningun ninguna nessuna nenhum nenhuma geen ingen inget
@@ -248,22 +252,31 @@ def denies(token: str, language: str) -> bool:
     return _CONTRACTED.sub("n't", token) in stop_words.WORDS
 
 
-def asks(wish: str, text: str) -> bool:
-    """Whether a sentence of a text asks plainly for something, in some words of it in their order.
+def asks(wish: str, text: str, whom: Sequence[str]) -> bool:
+    """Whether a sentence of a text asks to tell somebody, in some words of it in their order.
 
-    It imagines nothing, and neither it nor the next one asks or denies anything. In doubt it does
-    not: of a few words it is not known which language they are in, so those of all deny.
+    It names them ("can you let Sam know", "tell her") and, but as a question, imagines nothing.
+    Neither it nor the next one denies anything. In doubt it does not ask: of a few words it is not
+    known which language they are in, so those of all deny.
+
+    Args:
+        wish: The words that are to ask it.
+        text: What was said.
+        whom: The names of somebody.
     """
     wanted, language = stop_words.bare(wish), words.language(text)
     told = words.sentences(text)
     places = [n for n, one in enumerate(told) if f" {wanted} " in f" {stop_words.bare(one)} "]
+    named = {words.folded(part) for name in whom for part in name.split()} | _OTHERS
 
     def is_plain(place: int) -> bool:
-        both = " ".join(told[place : place + 2])
-        asked = any(mark in both for mark in words.QUESTION_MARKS)
-        said = stop_words.words(both)
+        sentence, said = told[place], stop_words.words(" ".join(told[place : place + 2]))
         denied = any(denies(one, "en") or stop_words.folded(one) in _DENYING for one in said)
-        return not (asked or denied or is_unreal(told[place], language))
+        is_question = sentence.rstrip().endswith(words.QUESTION_MARKS)
+        is_own = is_question and not _I.isdisjoint(said[:3])  # "should I tell Sam?"
+        if denied or is_own or (is_unreal(sentence, language) and not is_question):
+            return False
+        return not named.isdisjoint(map(words.folded, stop_words.WORD.findall(sentence)))
 
     return bool(wanted and places) and all(map(is_plain, places))
 
