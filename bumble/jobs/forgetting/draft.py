@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,6 @@ Remark: TypeAlias = tuple[datetime, str]  # when something was said, and what
 Part = TypeVar("Part", tuple[str, ...], str)
 RUN_WORDS = 4  # said in this order by one person alone, they are a quote
 RUN_PAIRS = 7  # of signs, in scripts without spaces: as long as four words of two signs
-EVERYDAY_WORDS = 5000  # of a language, which may be a name without its marks: "rose", of Rosé
 COMMON_WORDS = 20_000  # of a language: a name that is one of them may be no name
 LEAST_CHARS = 3  # of a telling word; shorter ones are anybody's
 
@@ -123,9 +122,8 @@ class ForgettingDraft(Struct):
 
     entity: folder.Entity
     person: str
-    names: tuple[str, ...]  # as they are spelt, and typed without marks
+    names: tuple[str, ...]
     zone: tzinfo
-    unmarked: Mapping[str, str] = field(default_factory=dict)  # Caique, that nobody gave: Caíque
     entry: forgotten.Forgotten | None = None  # of an earlier forgetting, to be done once more
     until: datetime | None = None  # what is of later stays; None: nothing does
     gone: set[str] = field(default_factory=set)  # ids of messages, sessions and records
@@ -151,21 +149,12 @@ class ForgettingDraft(Struct):
         """Put "somebody" in the place of every name, as a whole word, in any case and spelling."""
 
         def replaced(match: re.Match[str]) -> str:
-            # a name may be a word of every day, too: `will` is not Will, nor "mia figlia" Mía
-            is_word = match[0] in stop_words.WORDS or self._is_other(name, match[0], text)
-            return match[0] if is_word else SOMEBODY
+            # a name may be a word of grammar, too: `will` is not Will
+            return match[0] if match[0] in stop_words.WORDS else SOMEBODY
 
         for name in sorted(self.names, key=len, reverse=True):
             text = re.sub(stop_words.name_pattern(name), replaced, text, flags=re.IGNORECASE)
         return text
-
-    def _is_other(self, name: str, word: str, text: str) -> bool:
-        """Whether a name without its marks is a word of its own, not the name typed in haste."""
-        if name not in self.unmarked or not word.islower():
-            return False
-        language, marked = words.language(text), self.unmarked[name].casefold()
-        is_usual = word in words.common(language, EVERYDAY_WORDS)
-        return is_usual and words.frequency(word, language) > words.frequency(marked, language)
 
     def is_named(self, text: str) -> bool:
         """Whether a text has one of their names."""

@@ -152,13 +152,12 @@ class Forgetting(Struct, frozen=True):
     ids: frozenset[str] = frozenset()  # of all that goes
     speech: PersonSpeech = draft.SILENT  # theirs alone
     last: datetime | None = None  # when they last said something; None: never
-    unmarked: tuple[str, ...] = ()  # names without their marks
 
     def tells_of(self, text: str) -> bool:
         """Whether a text names them, or holds words that only they said."""
         named = any(
             re.search(stop_words.name_pattern(name), text, re.IGNORECASE)
-            for name in (*self.names, *self.unmarked)
+            for name in self.names
             if name
         )
         return named or self.speech.echoes(text)
@@ -209,8 +208,7 @@ def plan(
     """
     spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     gone = set(entry.ids) if entry else set()
-    unmarked = _unmarked(entity, person, spelt)
-    draft = ForgettingDraft(entity, person, (*spelt, *unmarked), zone, unmarked, entry, until, gone)
+    draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
     transcripts.hear(draft)
     for path in session_files.SESSION.paths(entity):  # an episode is told anew of what is left
         transcripts.forget(draft, path)
@@ -229,24 +227,7 @@ def plan(
         frozenset(draft.gone),
         draft.speech,
         draft.last,
-        tuple(unmarked),
     )
-
-
-def _unmarked(entity: Entity, person: str, names: Sequence[str]) -> dict[str, str]:
-    """Return names by how they are typed without marks, where nobody else may be meant."""
-    others = {disk.without_marks(_owner(entity))} | {
-        disk.without_marks(name)
-        for one in relationships.PERSON.readable(entity.relationships)
-        for name in (one.id, *one.names)
-        if one.id != person
-    }
-    plain = {disk.without_marks(name): name for name in names}
-    return {
-        bare.title(): name
-        for bare, name in plain.items()
-        if bare not in ("", disk.same_name(name), *others) and not stop_words.is_unspaced(name)
-    }
 
 
 def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
