@@ -1,9 +1,9 @@
 """Locks of turns and of jobs: no two models think on this machine at once; how work is stopped.
 
 A turn holds `.bumble/talking`. A tick, or the process that settles after a turn, holds
-`.bumble/tick.lock`; the latter can be stopped at any time where its model is on this machine, and
-has its process id in `.bumble/settling`, so that whoever begins to talk can stop it. The system
-frees both locks when their holder dies.
+`.bumble/tick.lock`; the latter can be stopped at any time and has its process id in
+`.bumble/settling`: a tick stops it, and who begins to talk where the model is on this machine. The
+system frees both locks when their holder dies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ TURN_LOCK, WORK_LOCK, SETTLING_PID = "talking", "tick.lock", "settling"
 RECENT = timedelta(minutes=1)  # somebody who spoke this recently is still talking
 MOMENT_SECONDS = 0.25  # others hold a lock this long when they look whether it is held
 STOP_SECONDS = 3.0
-ANSWER_SECONDS = 120.0  # until one that can't be stopped has the answer that it waits for
 
 
 def hold_turn(entity: Entity) -> AbstractContextManager[bool]:
@@ -51,10 +50,13 @@ def hold_work(
     """
     with _if_free(entity, WORK_LOCK, seconds) as held:
         place = entity.private / SETTLING_PID
-        if not (held and stoppable):
-            yield held
+        if not held:
+            yield False
             return
-        disk.write_atomic(place, f"{os.getpid()}\n".encode())
+        if stoppable:
+            disk.write_atomic(place, f"{os.getpid()}\n".encode())
+        else:
+            disk.remove(place)  # what a killed process left there would be stopped
         try:
             yield True
         finally:

@@ -249,12 +249,8 @@ def tick(
             limit = opened.config.limits.passes_per_turn
         elif not flags.dry_run:
             locks.stop_settling(opened.entity)
-        # a model elsewhere can answer a chat besides: what it was asked already is not lost
-        is_here = chat_model.works_here(opened)
-        patience = locks.STOP_SECONDS if is_here else locks.ANSWER_SECONDS  # a chat may just end
-        patience = patience if settle else locks.MOMENT_SECONDS
-        stoppable = settle_only and is_here
-        with locks.hold_work(opened.entity, stoppable=stoppable, seconds=patience) as free:
+        patience = locks.STOP_SECONDS if settle else locks.MOMENT_SECONDS  # a chat may just end
+        with locks.hold_work(opened.entity, stoppable=settle_only, seconds=patience) as free:
             if not free:
                 data = {"ran": False, "why": "another tick is at work"}
                 run_job.tell(

@@ -137,7 +137,7 @@ class Conversation:
             if not self.runtime.writes:
                 return self._answer(text, say, think, typed=typed)
             with locks.hold_turn(self.opened.entity):
-                locks.stop_settling(self.opened.entity)
+                _make_room(self.opened)
                 return self._answer(text, say, think, typed=typed)
 
     def _answer(
@@ -400,6 +400,12 @@ def _model(opened: Opened, *, yes: bool, writes: bool) -> tuple[Choice, Runtime]
     return chosen, run_job.make_runtime(opened, chosen, model, yes=yes, writes=writes, talks=True)
 
 
+def _make_room(opened: Opened) -> None:
+    """Stop who settles; a model elsewhere answers a chat besides, so what it was asked is kept."""
+    if chat_model.works_here(opened):
+        locks.stop_settling(opened.entity)
+
+
 @contextmanager
 def open_to_talk(
     opened: Opened,
@@ -413,7 +419,7 @@ def open_to_talk(
     person = people.speaking(opened, speaker)
     others = [people.speaking(opened, name) for name in present]
     if writes:  # at once: what settles takes the time that opening a model needs
-        locks.stop_settling(opened.entity)
+        _make_room(opened)
     chosen, runtime = _model(opened, yes=yes, writes=writes)
     if writes and opened.config.tools.servers:  # those of the owner's config
         outside = mcp.servers(opened.config, opened.shell, partial(output.warn, opened.shell))

@@ -14,6 +14,7 @@ import pytest
 
 from bumble.cli import registry
 from bumble.cli.app import main
+from bumble.cli.models import chat_model
 from bumble.cli.process import Shell
 from bumble.errors import BudgetSpentError
 from bumble.runtime import locks
@@ -217,17 +218,20 @@ def test_a_chat_stops_who_settles_and_is_not_kept_waiting(living: Run) -> None:
 
 
 @posix
-def test_a_chat_leaves_alone_who_waits_for_an_answer_from_elsewhere(living: Run) -> None:
+def test_a_chat_leaves_alone_who_waits_for_an_answer_from_elsewhere(
+    living: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     living.write(WAITING, "a 1\n")
     words = [sys.executable, "-c", SLOW, "-e", str(living.entity.root), "tick", "--settle-only"]
-    elsewhere = {"BUMBLE_LLM_MODEL": "able", "BUMBLE_LLM_BASE_URL": "https://llm.example.org/v1"}
-    environ = {**living.environ, **elsewhere}
-    process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True)
+    monkeypatch.setattr(chat_model, "works_here", lambda _: False)
+    process = subprocess.Popen(words, env=living.environ, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "begun\n"
         assert living.ok("chat", "Hi").out == "Hello Sam.\n"
         assert process.poll() is None
+        assert living.ok("tick", "--settle").code == 0  # by a person: it is stopped at once
+        assert process.wait(5) == -signal.SIGTERM
     finally:
         process.kill()
         process.wait(5)

@@ -86,6 +86,21 @@ def test_an_id_that_a_killed_process_left_is_nobodys(ada: Entity) -> None:
         bystander.wait(5)
 
 
+@posix
+def test_who_works_takes_away_the_id_that_a_killed_process_left(ada: Entity) -> None:
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    ada.private.mkdir(exist_ok=True)
+    (ada.private / locks.SETTLING_PID).write_text(f"{bystander.pid}\n")
+    process = worker(ada, stoppable=False)
+    try:
+        assert locks.stop_settling(ada)
+        assert bystander.poll() is None
+    finally:
+        for one in (process, bystander):
+            one.kill()
+            one.wait(5)
+
+
 def is_talking(entity: Entity, now: datetime) -> bool:
     last = spoken.last_said(entity, now, unprompted=False)
     return last is not None and moments.gap(last, now) < locks.RECENT
