@@ -35,6 +35,7 @@ DIGEST_CHARS = 32  # of 64: 128 bits
 MOST_KEPT = 2_000  # hashes of a folder; the oldest go
 OBJECT = patterns.compile("[0-9a-f]{40,64}")
 MADE_HERE = ("commit: ", "commit (initial): ", "commit (amend): ")  # a commit, in the reflog
+BEGUN = ("clone: ", "commit (initial): ")  # how a reflog begins that is whole
 
 
 class Rule(Struct, frozen=True):
@@ -170,17 +171,24 @@ def _fetched(repository: gitdir.Repository) -> list[str]:
 def is_from_elsewhere(root: Path, path: str) -> bool:
     """Whether all commits that wrote a file came from other clones; False where nobody can say."""
     place = git.at(root)
-    if place is None or not (place.repository.private / "logs/HEAD").exists():
-        return False
+    rows = _reflog(place.repository) if place else []
+    if place is None or not (rows and rows[0][1].startswith(BEGUN)):
+        return False  # git's log of this folder is off, or cut
+    own = {made for made, what in rows if what.startswith(MADE_HERE) or "(pick): " in what}
     commits = place.call("--literal-pathspecs", "log", "--format=%H", "--", path).text.split()
-    return bool(commits) and _made_here(place.repository).isdisjoint(commits)
+    return bool(commits) and own.isdisjoint(commits)
 
 
 def _made_here(repository: gitdir.Repository) -> frozenset[str]:
     """Return the commits that were made in this folder, by hand or by bumble; no merge is one."""
+    return frozenset(made for made, what in _reflog(repository) if what.startswith(MADE_HERE))
+
+
+def _reflog(repository: gitdir.Repository) -> list[tuple[str, str]]:
+    """Return what git has noted of this folder, the oldest first: the commit, and how it came."""
     log = (gitdir.content(repository.private / "logs/HEAD") or b"").decode(errors="replace")
     rows = (line.partition("\t") for line in log.splitlines())
-    return frozenset(about.split(" ")[1] for about, _, what in rows if what.startswith(MADE_HERE))
+    return [(about.split(" ")[1], what) for about, _, what in rows if " " in about]
 
 
 def _names(root: Path) -> list[str]:
