@@ -119,15 +119,22 @@ def _called_alike(sides: list[Sections]) -> list[Sections]:
     """Return the sections of three sides, one that a side renamed under its first title.
 
     It is the one that has most of the sentences. What both renamed stays apart, and so does what
-    has a title that the other side gave as well.
+    has a title that the other side gave as well, or can't be merged: it may have been split.
     """
-    base, renames = sides[0], [_renamed(sides[0], side) for side in sides[1:]]
-    both = set(renames[0].values()) & set(renames[1].values())
-    alike = [base]
-    for names, side, other in zip(renames, sides[1:], sides[:0:-1], strict=True):
-        first = {new: old for new, old in names.items() if old not in both and new not in other}
+    base, alike = sides[0], [sides[0]]
+    for side, other in zip(sides[1:], sides[:0:-1], strict=True):
+        first = {
+            new: old
+            for new, old in _renamed(base, side).items()
+            if old in other and new not in other and _are_one(base[old], side[new], other[old])
+        }
         alike.append({first.get(title, title): section for title, section in side.items()})
     return alike
+
+
+def _are_one(*three: knowledge_store.KnowledgeSection) -> bool:
+    """Whether a section merges without a clash with what each side has made of it."""
+    return merge_lines(*(_spaced(source or "") for source in _with_one_origin([*three]))).clean
 
 
 def _renamed(base: Sections, side: Sections) -> dict[str, str]:

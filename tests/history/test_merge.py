@@ -530,7 +530,12 @@ def test_a_section_that_one_side_renamed_is_still_one_unless_the_title_is_taken(
     edited = base.replace("He rows", "He bakes")
     for sides in ((renamed, edited), (edited, renamed)):
         assert merge(path, base, *sides).text == edited.replace("## Stay", "## Bo")
-    assert not merge(path, base, renamed.replace("He rows", "He skis"), edited).clean
+    clash = merge(path, base, renamed.replace("He rows", "He skis"), edited)
+    assert (clash.clean, "He skis" in clash.text, edited in clash.text) == (True, True, True)
+    split = base.replace("## Stay", "## Song\n\nHe sings.\n\n## Bo").replace(". He sings.", ".")
+    both = merge(path, base, split, base.replace("He sings", "He hums"))
+    titles = [one.title for one in knowledge.parse(both.text).sections]
+    assert (both.clean, titles) == (True, ["Stay", "Song", "Bo"])
     taken = merge(path, base, renamed, f"{edited}\n## Bo\n\nHe is tall.\n").text
     assert [one.title for one in knowledge.parse(taken).sections] == ["Stay", "Bo"]
     twice = merge(path, base, renamed, base.replace("## Stay", "## Guest")).text
