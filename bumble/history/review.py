@@ -17,6 +17,7 @@ from bumble.entity import companions, installation, review_branch
 from bumble.entity.changes import Change, ChangeSet, Version
 from bumble.entity.uncommitted import CYCLE
 from bumble.errors import RecordMissingError, RefusedError, UsageError
+from bumble.files import git
 from bumble.history import log, merge
 from bumble.records import kinds, knowledge
 from bumble.runtime import review_queue
@@ -64,12 +65,14 @@ def waiting(root: Path) -> list[HeldProposal]:
 
 def _read(root: Path, name: str, at: datetime) -> HeldProposal:
     commit_id = review_branch.find(root, name)
+    # without a remote there is no other clone that could have it
+    nowhere = HeldProposal(name, at, None, is_own=not git.call(root, "remote").text.strip())
     if not commit_id:
-        return HeldProposal(name, at, None, is_own=False)
+        return nowhere
     try:
         commit = log.find(root, commit_id)
     except RecordMissingError:  # it touches nothing of this folder
-        return HeldProposal(name, at, None, is_own=False)
+        return nowhere
     versions = tuple(log.versions(root, commit))
     marked, mark = review_branch.marked(name, versions), commit.trailer(review_branch.MARK)
     return HeldProposal(name, at, commit, versions, installation.is_own(marked, mark))
@@ -96,7 +99,10 @@ def choose(
     if (every and wanted) or not (every or wanted or len(own) < 2):
         raise UsageError(f"Say which, or --all: {_listed(own)}.")
     if not own and proposals and not wanted:
-        raise UsageError(f"Not made here; name what you mean in full: {_listed(proposals)}.")
+        raise UsageError(
+            f"Name what you mean in full: {passed_over(proposals)}.\n"
+            "`bumble review reject NAME` drops one whose branch is gone."
+        )
     if not wanted:
         return own
     chosen = {_one_of(proposals, name).name for name in wanted}
@@ -117,6 +123,13 @@ def _one_of(proposals: Sequence[HeldProposal], wanted: str) -> HeldProposal:
     if len(fitting) > 1:
         raise UsageError(f"{wanted} may be any of {_listed(fitting)}.")
     return fitting[0]
+
+
+def passed_over(proposals: Sequence[HeldProposal]) -> str:
+    """Name proposals that only their whole name means, each with why."""
+    return ", ".join(
+        f"{one.name} ({'not made here' if one.commit else one.title})" for one in proposals
+    )
 
 
 def _listed(proposals: Sequence[HeldProposal]) -> str:

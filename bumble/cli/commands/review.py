@@ -49,10 +49,10 @@ def _list(opened: opening.Opened) -> None:
         model = proposal.commit.trailer("Model") if proposal.commit else ""
         paths = [version.path for version in proposal.versions]
         told = history.sentence(proposal.title, paths, model)
-        decide = "accept or reject it by its whole name"
+        decide = "not made here: accept or reject it by its whole name"
         if proposal.commit is None:
             decide = "decide in the clone that made it; if that is gone, reject it by its name"
-        mark = "" if proposal.is_own else f" [not made here: {decide}]"
+        mark = "" if proposal.is_own else f" [{decide}]"
         return [proposal.name, listing.when(proposal.at, opened), f"{told}{mark}"]
 
     everything = listing.Listing(tuple(_waiting(opened)))
@@ -168,8 +168,8 @@ def _decide(
         output.warn(opened.shell, str(refusal))
     data = {"dry_run": dry_run, f"{verb}ed": done, "refused": list(map(str, refused))}
     output.result(opened.shell, f"review {verb}", data, lines)
-    if every and (others := [one.name for one in proposals_waiting if not one.is_own]):
-        output.say(f"Passed over, for it was not made here: {', '.join(others)}.")
+    if every and (others := [one for one in proposals_waiting if not one.is_own]):
+        output.say(f"Passed over: {reviewing.passed_over(others)}.")
     if not done:
         output.say(NONE)
     elif dry_run:

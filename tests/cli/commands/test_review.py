@@ -162,10 +162,14 @@ def test_what_lies_in_another_clone_is_dropped_by_its_whole_name_alone(ada: Run)
     (away,) = ada.ok("review", "--json").data
     ada.ok("consolidate", "--force")
     git(ada.entity.root, "branch", "-qD", away["branch"])  # only the list came by a sync
-    assert f"made here: {away['id']}." in ada.ok("review", "reject", "--all").err
+    git(ada.entity.root, "remote", "add", "origin", "../other")
+    passed = f"Passed over: {away['id']} (its branch is not here)."
+    assert passed in ada.ok("review", "reject", "--all").err
     assert [one["id"] for one in ada.ok("review", "--json").data] == [away["id"]]
     assert (ada("review", "reject").code, ada("review", "reject", "--all").code) == (2, 2)
-    ada.ok("review", "reject", away["id"])
+    git(ada.entity.root, "remote", "remove", "origin")  # then there is no other clone
+    assert ada("review", "accept", "--all").code == 13
+    ada.ok("review", "reject", "--all")
     assert ada.ok("review", "--json").data == []
 
 
