@@ -6,7 +6,7 @@ the files as they are. One file gets one change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -205,6 +205,7 @@ def _plan_facts(
         )
         section = knowledge.find(book, title)
         text = _with(section.text, fact) if section else fact.text
+        origin = knowledge.joined(_provenance(runtime, shown, fact.cited), section)
         try:
             change = knowledge.plan_set(
                 book,
@@ -212,7 +213,7 @@ def _plan_facts(
                 text,
                 f"know about {title}",
                 by_entity=True,
-                provenance=knowledge.joined(_provenance(runtime, shown, fact.cited), section),
+                provenance=origin,
             )
         except UserError as error:
             told.append(f"not written: {title}: {str(error).splitlines()[0]}")
@@ -227,7 +228,7 @@ def _plan_facts(
                     named = (title, fact.named, change.why)
                     last = knowledge.plan_rename(book, *named, by_entity=True) or change
                     book = knowledge.parse(companions.decoded(last.data))
-        elsewhere, count = _plan_gone(shown, book, fact)
+        elsewhere, count = _plan_gone(shown, book, fact, origin.audience)
         if elsewhere is not None:
             replaced += count
             book, last = knowledge.parse(companions.decoded(elsewhere.data)), elsewhere
@@ -243,9 +244,12 @@ def _plan_facts(
 
 
 def _plan_gone(
-    shown: Scene, book: knowledge.Knowledge, fact: LearntFact
+    shown: Scene, book: knowledge.Knowledge, fact: LearntFact, audience: Collection[str]
 ) -> tuple[changes.Change | None, int]:
-    """Plan to take out of other sections what a fact replaces there; with how much that is."""
+    """Plan to take out of other sections what a fact replaces there; with how much that is.
+
+    What more people may meet than the fact stays: they are told of nothing in its place.
+    """
     last, count = None, 0
     for other in dict.fromkeys(one.title for one in fact.replaces):
         section = knowledge.find(book, other)
@@ -253,13 +257,15 @@ def _plan_gone(
             continue
         text = knowledge.corrected(section.text, "", [one.text for one in fact.replaces])
         lost, why = knowledge.lost(section.text, text), f"know about {fact.title}"
-        if not (lost and _may_correct(shown, fact, section)):
+        readers = section.provenance.audience
+        is_for_them = not audience or (readers and base.may_read(audience, readers))
+        if not (lost and is_for_them and _may_correct(shown, fact, section)):
             continue
         change = (
             knowledge.plan_set(
                 book, other, text, why, by_entity=True, provenance=section.provenance
             )
-            if text
+            if any(not line.startswith("#") for line in text.split("\n") if line.strip())
             else knowledge.plan_remove(book, other, why, by_entity=True)
         )
         if change is not None:

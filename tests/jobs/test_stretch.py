@@ -226,6 +226,25 @@ def test_what_only_a_dropped_or_inferred_sentence_would_replace_stays(entity: En
     assert after == {"Dress": f"{SIZE['text']}\n{new['text']}", "Visit": LUNCH["text"]}
 
 
+@pytest.mark.parametrize(
+    ("audience", "more", "left"),
+    [((), "", LUNCH["text"]), (("sam",), "", None), (("sam",), "\n\n### Wine", None)],
+)
+def test_what_replaces_is_for_all_who_knew_and_no_heading_stays_alone(
+    entity: Entity, audience: tuple[str, ...], more: str, left: str | None
+) -> None:
+    mine = Provenance(by="distill", sources=("ses_0",), trust="owner", audience=audience)
+    there = {"Health": "Neuza has good health.", "Visit": LUNCH["text"] + more}
+    entity.knowledge.write_text(
+        "\n".join(knowledge.new_section(title, text, mine) for title, text in there.items())
+    )
+    heard(entity, ("sam", "Neuza is ill, her health is bad. No Sunday visit, no lunch for Neuza."))
+    ill = claim("Neuza is ill.", "m1", rests=["Neuza is ill"])
+    dealt(entity, makes(ill, knowledge=[fact("Health", ill, replaces=["k1", "k2"])]))
+    told = {"Health": "Neuza is ill."}
+    assert sections(entity) == (told | {"Visit": left} if left else told)
+
+
 @pytest.mark.parametrize("line", ["On 18 May I ran 6 miles.", "I ran 6 miles, not 8."])
 def test_of_what_is_known_only_goes_what_was_named(entity: Entity, line: str) -> None:
     ran = claim("On 15 May Sam ran 8 miles.", "m1", rests=["I ran 8 miles"])
@@ -724,3 +743,10 @@ def test_under_review_a_talk_is_left_for_a_day_to_the_clone_that_heard_it(
     assert due(away) == ["ses_1", "ses_2"]
     assert due(away, "stretch") == ["ses_2"]
     assert due(away, "stretch", at=NOON + timedelta(days=1)) == ["ses_1", "ses_2"]
+    git(away.root, "add", "-A")
+    git(away.root, "commit", "-qm", "chat")
+    git(entity.root, "commit", "-q", "--allow-empty", "-m", "more")
+    git(away.root, "pull", "-q", "--rebase")
+    assert due(away, "stretch") == ["ses_2"]
+    git(away.root, "reflog", "expire", "--expire=now", "--all")
+    assert due(away, "stretch") == ["ses_1", "ses_2"]
