@@ -86,7 +86,8 @@ def test_one_for_somebody_is_said_in_their_talk_and_heard_with_the_next_message(
     run.write("script.yaml", "- Hello.\n- text: Fine.\n  always: true\n")
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
     run.ok("chat", "Hi", "--as", "Kim")
-    run.ok("remind", "add", "Call the bank", "--for", "kim")
+    added = run.ok("remind", "add", "Call the bank", "--for", "kim").out
+    assert added.endswith(".md is said in the next talk with Kim.\n")
     assert "for Kim from Sam" in run.ok("remind", "list").out  # who asked sees it, and not yet Kim
     (file,) = run.file("reminders").glob("*.md")
     assert "audience: [sam]" in file.read_text()
