@@ -215,12 +215,6 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
         read=attached | tools.tiers_read(session.messages),
         # it marks no answer: one would mark the next, and so all that is lived after it
         in_mind=frozenset(one.trust for one in blocks),
-        remembered=[
-            line
-            for block in turn.recalled.memories
-            if not block.trust
-            for line in block.text.splitlines()
-        ],
         outside=turn.recalled.outside,
     )
 

@@ -6,6 +6,7 @@ applied with the turn, on the files as they are then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -45,7 +46,10 @@ from bumble.text import moments, schema, stop_words, tokens, words
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
 PORTRAITS = "(your page about somebody is written at night)"
-_LIST_MARK = patterns.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
+_LIST_MARK = patterns.compile(  # "24. Dezember" is a day
+    r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?!jan|feb|m[aäe]r|apr|ma[iy]|jun|jul|aug|sep|o[kc]t|nov|de[zc])",
+    re.IGNORECASE,
+)
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 
@@ -64,8 +68,6 @@ class ToolContext(Struct, frozen=True):
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     in_mind: frozenset[str] = frozenset()  # likewise of what came to mind, which marks no answer
-    # Lines of its own memory that came to mind in this turn, or that it read in it.
-    remembered: list[str] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     passed_on: list[tuple[str, str]] = field(default_factory=list)  # whom it will tell, and what
     outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
@@ -129,8 +131,6 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
             lowest = () if WORK[name].own else ("tool",)
             result = replace(result, trust=provenance.lowest_untrusted((result.trust, *lowest)))
         context.read.update({result.trust} - {""})
-        if not outside and WORK[name].own and WORK[name].only_reads and not result.trust:
-            context.remembered.extend(result.text.splitlines())
         return result
     except (UserError, ValueError) as error:
         refused = isinstance(error, RefusedError)
@@ -193,10 +193,9 @@ def _vouch(context: ToolContext, *texts: str, there: str = "") -> None:
     )
     if not (context.read or context.in_mind or others):
         return
-    standing = _sentences(there)
-    known = (*context.remembered, *standing)
-    sources = verifier.ClaimSources(context.said, known, context.known, context.runtime.zone)
-    kept = frozenset(map(stop_words.bare, standing))
+    # a sentence that is changed in a word may say the opposite: whole or not at all
+    kept = frozenset(map(stop_words.bare, _sentences(there)))
+    sources = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
     if named := _unsaid(sources, texts, kept):
         raise RefusedError(
             f"nobody here said {named}, and something was read that is not theirs; "
