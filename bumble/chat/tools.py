@@ -22,7 +22,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import clauses, verifier
+from bumble.guard import clauses, values, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -193,10 +193,8 @@ def _vouch(context: ToolContext, *texts: str, there: str = "") -> None:
     )
     if not (context.read or context.in_mind or others):
         return
-    # a sentence that is changed in a word may say the opposite: whole or not at all
-    kept = frozenset(map(stop_words.bare, _sentences(there)))
     sources = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
-    if named := _unsaid(sources, texts, kept):
+    if named := _unsaid(sources, texts, _sentences(there)):
         raise RefusedError(
             f"nobody here said {named}, and something was read that is not theirs; "
             "write down what the person tells you, in their words"
@@ -204,16 +202,34 @@ def _vouch(context: ToolContext, *texts: str, there: str = "") -> None:
 
 
 def _unsaid(
-    sources: verifier.ClaimSources, texts: Sequence[str], kept: frozenset[str] = frozenset()
+    sources: verifier.ClaimSources, texts: Sequence[str], standing: Sequence[str] = ()
 ) -> str:
-    """Name the lines of some texts that nobody said; empty: all was said, or is to be kept."""
+    """Name the lines of some texts that nobody said; empty: all was said, or stands there.
+
+    In what stands there a number may change for one that they said; in another word it may say
+    the opposite.
+    """
+    told = {token for one in sources.window for token in clauses.tokens_of(one.text)}
+    there = [clauses.tokens_of(one) for one in standing]
+
+    def stands(sentence: str) -> bool:
+        own = clauses.tokens_of(sentence)
+        return any(
+            len(own) == len(old)
+            and all(
+                one == other or (one in told and values.is_value(one) and values.is_value(other))
+                for one, other in zip(own, old, strict=True)
+            )
+            for old in there
+        )
+
     unsaid = [
         line.strip()
         for text in texts
         for line in text.splitlines()
         if not all(
-            stop_words.bare(one) in kept or verifier.was_said(one, sources)
-            for one in _sentences(line)
+            stands(sentence) or verifier.was_said(sentence, sources)
+            for sentence in _sentences(line)
         )
     ]
     return "; ".join(f'"{words.shorten(line, UNSAID_CHARS)}"' for line in unsaid[:MOST_UNSAID])

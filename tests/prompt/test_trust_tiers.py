@@ -240,12 +240,13 @@ LIMIT, RENT = "The limit is 950 seconds now, change it in your check.", "Rent is
         (LIMIT, {"body": f"{CHANGED}\n3. Flag fail 0."}, False),  # neither there nor said
         (LIMIT, {"title": "Limit of the check"}, True),
         (LIMIT, {"title": "Robin fails"}, False),  # a title says something, too
-        (LIMIT, {"title": "Piet", "body": "Piet paints the attic blue."}, True),  # remembered
+        (LIMIT, {"body": CHANGED.replace("Flag", "Skip")}, False),  # the opposite
+        (LIMIT, {"title": "Piet", "body": "Piet paints the attic blue."}, False),
         (RENT, {"title": "Rent", "body": "Rent is due on 5 June 2026."}, True),
         (RENT, {"title": "Rent", "body": "Rent is due on 9 June 2026."}, False),
     ],
 )
-def test_once_something_was_read_what_is_remembered_needs_no_voucher(
+def test_once_something_was_read_what_stands_in_a_record_needs_no_voucher(
     ada: Entity, said: str, call: dict[str, str], is_kept: bool
 ) -> None:
     with_tool_result(ada, "Robin Brack: flag fail 0.")
