@@ -22,7 +22,6 @@ from bumble.chat.reply_writer import (
     origin_of,
 )
 from bumble.entity.changes import Change
-from bumble.fallback import quotes, templates
 from bumble.files import disk
 from bumble.guard.verifier import Said
 from bumble.llm import prompts
@@ -33,10 +32,11 @@ from bumble.recall import survey
 from bumble.records import session_files
 from bumble.runtime import body_state
 from bumble.runtime.runtime import ProfileName, Result, Runtime
-from bumble.text import tokens, words
+from bumble.text import stop_words, tokens, words
 
 OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
 SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
+NAME_LETTERS = 3  # of a part of a name by which it is called
 NO_JUDGE = "no_judge"  # names a model that could not judge whether a turn may end
 LEAST_RESULT_TOKENS = 128  # however full the window is
 
@@ -253,11 +253,6 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
     )
-    for name, text in context.passed_on:  # so that whoever never asked for it can take it back
-        words_of = templates.load(turn.reading.language)
-        line = f"{words_of.due[0]} → {name}: {quotes.marked(text, words_of)}"
-        voice.say(f"{loop.PAUSE if outcome.said else ''}{line}")
-        outcome.steps.append(loop.LoopStep(line, (), (), by_code=True))
     return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read))
 
 
@@ -278,6 +273,9 @@ def _gate(runtime: Runtime, message: str, readers: Sequence[str]) -> Gate:
             disk.write_cache(failed, runtime.model.name.encode())
 
     given = (runtime.model, config, message)
-    is_named = words.unaddressed(message, runtime.identity.name) != message
+    name = runtime.identity.name
+    parts = {words.folded(part) for part in name.split() if len(part) >= NAME_LETTERS}
+    said = {words.folded(word) for word in stop_words.WORD.findall(message)}
+    is_named = words.unaddressed(message, name) != message or not parts.isdisjoint(said)
     silent = len(readers) > 1 and not is_named
     return Gate(*given, judges=judges, give_up=give_up, may_be_silent=silent)

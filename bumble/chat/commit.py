@@ -199,10 +199,10 @@ def _messages(runtime: Runtime, turn: Turn) -> list[sessions.Message]:
     lowest = base.lowest_trust(("entity", *turn.reply.read))
     kept = [step for step in turn.reply.outcome.steps if step.calls or step.said]
     for step in kept:
-        extra = {"by": "form", "example": False} if step.by_code else made_by
+        extra = made_by
         if step is kept[-1]:
             ended = turn.reply.outcome.stopped
-            extra = {**extra, **({} if ended == "done" else {"stopped": ended}), **felt}
+            extra = {**made_by, **({} if ended == "done" else {"stopped": ended}), **felt}
         calls = tuple(sessions.ToolCall(one.id, one.name, one.arguments) for one in step.calls)
         add("assistant", step.said, tool_calls=calls, trust=lowest, extra=extra)
         for call, result in step.pairs:

@@ -130,7 +130,6 @@ class LoopStep(Struct, frozen=True):
     says_all: bool = False  # whether it says that nothing is left to do
     goes_on: bool = False  # whether it continues speech that was cut off, right behind it
     is_silence: bool = False  # whether it ends the turn, and does nothing else
-    by_code: bool = False  # whether no model said it
 
     @property
     def pairs(self) -> list[tuple[Action, Result]]:

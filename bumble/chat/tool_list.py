@@ -58,18 +58,15 @@ DECLARED: tuple[Tool, ...] = (
     Tool("write_journal", "write in your diary", _parameters(text="the entry")),
     Tool(
         "remind",
-        "have something said in the first talk after a time to whoever spoke last or, with `for`, "
-        "to somebody else, who learns of it in no other way; or no longer",
+        "have something said to whoever spoke last, nobody else, in the first talk after a time;"
+        " or no longer",
         {
             **_parameters(
-                text="what is to be said; to somebody else, in the words of who asks",
-                at="the time there, like 2026-05-24T18:00; to somebody else, without it: when they "
-                "talk to you next",
-                **{"for": "the name of whom it is said to, where it isn't who spoke last"},
-                asked="with `for`: the sentence of their last message that asks for it, whole",
+                text="what is to be said",
+                at="the time there, like 2026-05-24T18:00",
                 repeat="to say it again and again: five fields of cron, `0 8 * * 1` being each "
                 "Monday at 8; `at` may be left out, and `gone` ends it",
-                gone="what is set for or by them and no longer wanted, word for word",
+                gone="what is set for them and no longer wanted, word for word",
             ),
             "required": [],
         },

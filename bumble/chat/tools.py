@@ -47,7 +47,7 @@ WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
 PORTRAITS = "(your page about somebody is written at night)"
 _LIST_MARK = patterns.compile(  # "24. Dezember" is a day
-    r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?!jan|feb|m[aäe]r|apr|ma[iy]|jun|jul|aug|sep|o[kc]t|nov|de[zc])",
+    rf"^\s*(?:[-*+•]|\d{{1,2}}[.)](?!\s*(?:{'|'.join(' '.join(words.MONTHS).split())})\b))\s+",
     re.IGNORECASE,
 )
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
@@ -69,7 +69,6 @@ class ToolContext(Struct, frozen=True):
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
     in_mind: frozenset[str] = frozenset()  # likewise of what came to mind, which marks no answer
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
-    passed_on: list[tuple[str, str]] = field(default_factory=list)  # whom it will tell, and what
     outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
 
     @property
@@ -340,11 +339,11 @@ def _write_journal(arguments: Mapping[str, str], context: ToolContext) -> Result
 
 
 def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    """Set a reminder for whoever spoke last, or for whom they name; or take one back."""
+    """Set a reminder for whoever spoke last, or take one back."""
     text, runtime = words.one_line(arguments.get("text", "")), context.runtime
     said = (each.speaker for each in reversed(context.session.messages) if each.role == "user")
     speaker = next(said, people.owner_id(runtime.entity, runtime.identity))
-    gone, name = (words.one_line(arguments.get(key, "")) for key in ("gone", "for"))
+    gone = words.one_line(arguments.get("gone", ""))
     when, repeat = (arguments.get(key, "").strip() for key in ("at", "repeat"))
     meant = _set_before(gone, speaker, context) if gone else None
     why = "it is not wanted any more"
@@ -354,16 +353,10 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
     if meant and meant.repeat and not repeat:
         raise ValueError(f"it repeats ({meant.repeat}): give `repeat`, or `gone` alone to end it")
     text = text or (words.one_line(meant.text) if meant else "")
-    person = meant.person if meant else speaker
-    if name:
-        person = people.listener(runtime.entity, runtime.identity, name, context.readers)
-    if not text or not (when or repeat or person != speaker):
+    if not text or not (when or repeat):
         raise ValueError("`text` and `at` are needed: what is to be said, and when")
-    is_new = not (meant and (text, person) == (words.one_line(meant.text), meant.person))
-    if is_new and person not in context.readers:
-        _may_pass_on(text, arguments.get("asked", ""), name or person, context)
-        context.passed_on.append((people.name_of(runtime, person) or name or person, text))
-    elif is_new:
+    same = meant if meant and text == words.one_line(meant.text) else None
+    if same is None:
         _vouch(context, text)
     at = schedule.following(repeat, context.at, runtime.zone) if repeat else context.at
     if when:
@@ -375,40 +368,15 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
         at,
         text,
         repeat=repeat,
-        person=person,
-        asked_by="" if person == speaker else speaker,
+        person=meant.person if meant else speaker,
+        asked_by=same.asked_by if same else "",
         deliver=reminders.SESSION,
-        provenance=context.provenance,
+        provenance=same.provenance if same else context.provenance,
     )
     why = f"remind: {tokens.cut(text, WHY_TOKENS)}"
     planned = (lambda: reminders.REMINDER.plan_new(reminder, why), *plans)
-    told = f"set for {at:%A, %Y-%m-%d %H:%M}" if when or repeat else "set for the next talk"
-    told += f", and again and again ({repeat})" if repeat else ""
-    return Result(f"{told}{'' if person == speaker else f' with {name or person}'}", plans=planned)
-
-
-def _may_pass_on(text: str, asked: str, name: str, context: ToolContext) -> None:
-    """See to it that nobody's words reach another, unless it is theirs and they ask for it.
-
-    They ask in their last message, of what stands in it or in the one before it.
-
-    Raises:
-        RefusedError: If they have not said it, or not asked for that, or something was read.
-    """
-    if context.read or context.in_mind:
-        raise RefusedError(
-            f"something was read that is not theirs: tell {name} nothing now; "
-            "they can ask you again in a new talk"
-        )
-    if not (context.said and clauses.asks(asked, context.said[-1].text, [name])):
-        raise RefusedError(
-            f"their last message does not ask you plainly to tell {name}: copy the sentence that "
-            f'does into `asked`; where none does, have them say "tell {name} …"'
-        )
-    told = context.said[-2:]
-    said = verifier.ClaimSources(told, names=context.known, zone=context.runtime.zone)
-    if unsaid := _unsaid(said, [text]):
-        raise RefusedError(f"nobody here said {unsaid}: pass on what they said, in their words")
+    again = f", and again and again ({repeat})" if repeat else ""
+    return Result(f"set for {at:%A, %Y-%m-%d %H:%M}{again}", plans=planned)
 
 
 def _set_before(text: str, person: str, context: ToolContext) -> reminders.Reminder:

@@ -38,11 +38,6 @@ _DENIALS = {
     "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
-_DENYING = frozenset().union(*_DENIAL.values()) - {"en", "et"}  # which are "in" and "and", too
-# Somebody who was spoken of: "tell her", "pode avisar ela?".
-_THIRD = "her him them ihr ihm ihnen lui elle ella ela ele lhe lei haar hem"
-_OTHERS = frozenset(_THIRD.split())
-_I = frozenset(["i", "ich", "je", "yo", "io", "eu", "ik"])
 # Before a thing: "no fish", "kein Boule" puts no name right.
 _NO_SUCH = """
 kein keine keinen keiner koi koa aucun aucune ningun ninguna nessuna nenhum nenhuma geen ingen inget
@@ -250,35 +245,6 @@ def denies(token: str, language: str) -> bool:
     if language != "en" or not _CONTRACTED.search(token):
         return token in _DENIAL.get(language, ())
     return _CONTRACTED.sub("n't", token) in stop_words.WORDS
-
-
-def asks(wish: str, text: str, whom: Sequence[str]) -> bool:
-    """Whether a sentence of a text asks to tell somebody, in some words of it in their order.
-
-    It names them ("can you let Sam know", "tell her") and, but as a question, imagines nothing.
-    Neither it nor the next one denies anything. In doubt it does not ask: of a few words it is not
-    known which language they are in, so those of all deny.
-
-    Args:
-        wish: The words that are to ask it.
-        text: What was said.
-        whom: The names of somebody.
-    """
-    wanted, language = stop_words.bare(wish), words.language(text)
-    told = words.sentences(text)
-    places = [n for n, one in enumerate(told) if f" {wanted} " in f" {stop_words.bare(one)} "]
-    named = {words.folded(part) for name in whom for part in name.split()} | _OTHERS
-
-    def is_plain(place: int) -> bool:
-        sentence, said = told[place], stop_words.words(" ".join(told[place : place + 2]))
-        denied = any(denies(one, "en") or stop_words.folded(one) in _DENYING for one in said)
-        is_question = sentence.rstrip().endswith(words.QUESTION_MARKS)
-        is_own = is_question and not _I.isdisjoint(said[:3])  # "should I tell Sam?"
-        if denied or is_own or (is_unreal(sentence, language) and not is_question):
-            return False
-        return not named.isdisjoint(map(words.folded, stop_words.WORD.findall(sentence)))
-
-    return bool(wanted and places) and all(map(is_plain, places))
 
 
 def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:

@@ -37,10 +37,10 @@ def moment(text: str, zone: tzinfo) -> datetime:
 
 def _delivery(meta: Mapping[str, Any], key: str) -> str:
     """Read how it is said: where nothing says so, in a talk of whom it is for, if anybody."""
-    if meta.get("command"):
+    if meta.get("command") and not meta.get("done"):
         raise ValueError(
             "`command`: a reminder runs no program any more; a line of a crontab or an automation"
-            " does. Take this file away, or the line out of it"
+            " does. `bumble remind remove` takes this one away"
         )
     return fields.one_of((JOURNAL, SESSION), SESSION if meta.get("for") else JOURNAL)(meta, key)
 

@@ -81,25 +81,6 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     return Person(person_id, shown, "owner" if person_id == owner_id else "person")
 
 
-def listener(entity: Entity, identity: Identity, name: str, readers: Sequence[str]) -> str:
-    """Return the id of whom something may be left for: who talks here, or whom the readers know.
-
-    Raises:
-        UsageError: If nobody is called that, or several may be meant.
-    """
-    if disk.same_name(name) == disk.same_name(identity.owner.name):
-        return owner_id(entity, identity)
-    known = [
-        one
-        for one in relationships.PERSON.readable(entity.relationships)
-        if one.id in one.audience or base.may_read(one.audience, readers)
-    ]
-    found = relationships.alike(known, name)
-    if len(found) != 1:
-        raise UsageError(f'nobody who talks here is called "{name}"')
-    return found[0].id
-
-
 def names(runtime: Runtime) -> tuple[str, ...]:
     """Return the entity's name, and those of everybody it knows, however they are written."""
     known = relationships.PERSON.readable(runtime.entity.relationships)
