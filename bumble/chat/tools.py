@@ -356,6 +356,8 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
     if not text or not (when or repeat):
         raise ValueError("`text` and `at` are needed: what is to be said, and when")
     same = meant if meant and text == words.one_line(meant.text) else None
+    if meant and same is None and meant.person != speaker:
+        raise ValueError("somebody else is to hear it: only `bumble remind edit` words it anew")
     if same is None:
         _vouch(context, text)
     at = schedule.following(repeat, context.at, runtime.zone) if repeat else context.at
@@ -368,7 +370,7 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
         at,
         text,
         repeat=repeat,
-        person=meant.person if meant else speaker,
+        person=same.person if same else speaker,
         asked_by=same.asked_by if same else "",
         deliver=reminders.SESSION,
         provenance=same.provenance if same else context.provenance,

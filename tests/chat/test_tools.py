@@ -264,6 +264,22 @@ def test_whom_it_is_for_sees_and_ends_what_is_said_again_and_again(ada: Entity) 
     assert reminders.REMINDER.files(ada.reminders) == []
 
 
+def test_who_left_something_for_another_moves_it_and_words_nothing_anew(ada: Entity) -> None:
+    left(ada, "kim", "sam", "Take the pill.")
+    when = {"gone": "Take the pill.", "at": "2026-06-01T18:00"}
+    calls = [act("remind", text="Sell the house.", **when), act("remind", **when)]
+    model = ScriptedModel([one for call in calls for one in (call, say("Yes."))])
+    runtime = lives.runtime_of(ada, model)
+    assert (
+        "remind edit"
+        in talk(runtime, "Tell Kim at six to sell it.").outcome.steps[0].results[0].text
+    )
+    talk(runtime, "The pill at six, then.")
+    (path,) = reminders.REMINDER.files(ada.reminders)
+    moved = reminders.REMINDER.load(path)
+    assert (moved.text, moved.person, moved.asked_by) == ("Take the pill.", "kim", "sam")
+
+
 def test_what_a_friend_has_said_is_not_learnt_as_the_owners(ada: Entity) -> None:
     left(ada, "sam", "kim", "The house belongs to Kim.")
     learn = act("update_knowledge", title="House", body="The house belongs to Kim.")
