@@ -47,7 +47,7 @@ _FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))
 _ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
 _SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
-_CLOCK = patterns.compile(r"\b\d{1,2}h\d\d\b")
+_CLOCK = patterns.compile(r"\b\d{1,2}[hu]\d\d\b")
 # "2h" and "mezz'ora" are two.
 _PIECE = patterns.compile(rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*|\d+(?:[.,]\d+)?")
 

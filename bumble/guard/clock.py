@@ -15,7 +15,7 @@ from bumble import patterns
 from bumble.guard.number_words import HALVES, Run
 from bumble.text import words
 
-_WRITTEN = patterns.compile(r"(\d{1,2})([:h.])([0-5]\d)")
+_WRITTEN = patterns.compile(r"(\d{1,2})([:hu.])([0-5]\d)")
 _HALF = Decimal("0.5")
 _QUARTER = Decimal("0.25")
 # Behind an hour, and what only an hour has before it: "dokuz buçuk", "सवा नौ".

@@ -30,6 +30,7 @@ MOST_RATIO, NEAR_RATIO = (
     2,
     Decimal("1.5"),
 )  # between a number and what replaces it without being denied
+_POUNDS = frozenset(["pound", "pfund"])  # of money, or of beans
 COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
@@ -333,10 +334,11 @@ def may_be(number: Number, other: Number, *, loosely: bool) -> bool:
     if number.kind == "thing" and other.ordinal and not number.ordinal:
         return False
     kinds = {number.kind, other.kind}
-    if len(kinds) == 1 or "" in kinds or ("clock" in kinds and number.hours & other.hours):
+    if len(kinds) == 1 or "" in kinds or ("clock" in kinds and number.equals(other)):
         return True
     if kinds == {"money", "thing"}:  # "890 warm", "1250,50 reais"
-        return (number if number.kind == "thing" else other).value >= LARGE
+        of_weight = loosely and not {number.unit, other.unit}.isdisjoint(_POUNDS)
+        return of_weight or (number if number.kind == "thing" else other).value >= LARGE
     return loosely and kinds == {"time", "thing"}
 
 

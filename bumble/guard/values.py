@@ -67,11 +67,11 @@ _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = patterns.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
 CURRENCIES = patterns.compile(
-    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
+    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|reais|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
 )
 _WORD = rf"[^\W\d_]+(?:[{stop_words.MARKS}]+[^\W\d_]*)*"
 _TOKEN = patterns.compile(
-    r"[€$£¥%]|\d{1,2}[:h]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
+    r"[€$£¥%]|\d{1,2}[:hu]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
     rf"|{_WORD}(?:['’\-]{_WORD})*|[.!?…\n,;:()–—]"
 )
 _LETTERS = patterns.compile(rf"{_WORD}(?:['’\-]{_WORD})*")
@@ -122,6 +122,7 @@ _BEFORE_DAY = frozenset(["on", "in", "am", "le", "el", "il", "em", "op", "den", 
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
+_HOURS = 24  # of a day
 _KILOMETRES = 100  # hardly anybody runs more
 _HUNDREDTHS = range(10, 100)
 _SMALL = 12  # from thirteen on, words for numbers are nothing else
@@ -130,6 +131,7 @@ _DECIMAL_UNITS = patterns.compile(
 )
 PERCENT = "%"
 _PERCENT = patterns.compile(r"%|p(?:er|ro)[ -]?[cz]ent|pour cent|por c[ie]+nto|per cento")
+_JOINTS = {"nl": "en", "es": "con"}  # of two units: "twaalf euro en vijftig cent"
 _HOURS_OF_DAY = range(1, 10)  # "an hour, 8 people" is no time
 _MINUTES = 60
 _PARTS_OF = {  # of a unit, by its days: how many smaller ones it has, their days, their name
@@ -169,14 +171,15 @@ class Number(Struct, frozen=True):
 
     def equals(self, other: Number) -> bool:
         """Whether two say the same, a time of day in whatever form."""
-        if "clock" in (self.kind, other.kind):
-            return bool(self.hours & other.hours)
-        if self.unit_days and other.unit_days:
-            mine, theirs = (
-                self.value * Decimal(self.unit_days),
-                other.value * Decimal(other.unit_days),
-            )
+        mine, theirs = (one.value * Decimal(one.unit_days) for one in (self, other))
+        if mine and theirs:
             return abs(mine - theirs) < _SAME_TIME
+        if "clock" in (self.kind, other.kind):
+            days = mine or theirs  # "1h52" may be a span, too
+            spans = [hour / _HOURS for hour in self.hours | other.hours if days and hour % 1]
+            return bool(self.hours & other.hours) or any(
+                abs(span - days) < _SAME_TIME for span in spans
+            )
         small, large = sorted((self, other), key=lambda one: one.value)
         return small.value == large.value or (  # "ran 8.2k": kilometres
             small.value < _KILOMETRES
@@ -368,7 +371,7 @@ def read(text: str, language: str) -> ReadText:
     said = _tokens(text)
     tokens = [_folded(token, terms) for token in said]
     small = {token for token, form in zip(tokens, said, strict=True) if form.islower()}
-    found = _joined(tokens, number_words.runs(tokens, language, small), terms)
+    found = _joined(tokens, number_words.runs(tokens, language, small), terms, language)
     named = (
         int(ending or article)
         for ending, article in _ORDINAL.findall(text)
@@ -414,12 +417,14 @@ def _folded(token: str, terms: Calendar) -> str:
     return bare if bare in terms.months else folded
 
 
-def _joined(tokens: Sequence[str], found: Iterable[Run], terms: Calendar) -> list[Run]:
+def _joined(
+    tokens: Sequence[str], found: Iterable[Run], terms: Calendar, language: str
+) -> list[Run]:
     """Join numbers of two units: "eight pound sixty", "2 Meter 40", "two hours and ten minutes"."""
-    joined = list[Run]()
+    joined, joints = list[Run](), {*number_words.JOINTS, _JOINTS.get(language)}
     for run in found:
         last = joined[-1] if joined else run
-        between = [one for one in tokens[last.end : run.start] if one not in number_words.JOINTS]
+        between = [one for one in tokens[last.end : run.start] if one not in joints]
         unit = between[0] if len(between) == 1 and last.value % 1 == 0 else ""
         if not unit.isalpha() and number_words.is_loose(tokens[last.start], last.value):
             unit = ""  # "a £30 tab"

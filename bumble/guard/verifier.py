@@ -403,7 +403,7 @@ def _is_given(number: Number, sentence: Subject, sources: Sequence[Source]) -> b
     if number.kind == "clock" and _is_hour_of(number, sources):
         return True
     is_year = number.value in values.YEARS and number.kind in ("", "thing")
-    if is_year and _is_year_given(number.value, sources):
+    if is_year and _is_year_given(number, sources):
         return True
     few = not sentence.cites or _are_few(sources)
     may_be_day = sentence.cites or not number.unit
@@ -455,9 +455,11 @@ def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Itera
                 yield clause.read
 
 
-def _is_year_given(year: Decimal, sources: Sequence[Source]) -> bool:
+def _is_year_given(number: Number, sources: Sequence[Source]) -> bool:
+    year = number.value
     return any(
-        one.value == year or (not one.kind and one.value == year % 100 and one.value >= _SHORT_YEAR)
+        one.value == year
+        or (one.unit in ("", number.unit) and one.value == year % 100 and one.value >= _SHORT_YEAR)
         for source in sources
         for one in source.read.numbers
     ) or any(source.at is not None and abs(int(year) - source.at.year) <= 1 for source in sources)

@@ -68,6 +68,9 @@ def test_noon_has_minutes_before_and_behind() -> None:
         ("huit euros cinquante", "fr", "8.5"),
         ("eight pound sixty", "en", "8.6"),
         ("2 Meter 40", "de", "2.4"),
+        ("twaalf euro en vijftig cent", "nl", "12.5"),
+        ("dos euros con cincuenta", "es", "2.5"),
+        ("doze reais e cinquenta", "pt", "12.5"),
     ],
 )
 def test_a_unit_between_two_numbers_parts_a_whole_from_its_hundredths(
@@ -216,3 +219,11 @@ def test_weekdays_are_read_as_people_cut_them_short() -> None:
 @pytest.mark.parametrize("text", ["a £30 bar tab", "un bon de 30 €", "a $30 voucher"])
 def test_an_article_before_a_price_is_no_part_of_it(text: str) -> None:
     assert 30 in {one.value for one in values.read(text, "en").numbers}
+
+
+def test_hours_with_minutes_may_be_a_span_and_noon_is_none() -> None:
+    [clock] = values.read("18 km in 1u52", "nl").numbers[1:]
+    [span] = values.read("een uur en tweeënvijftig minuten", "nl").numbers
+    assert clock.equals(span)
+    noon, day = (values.read(text, "en").numbers[0] for text in ("noon", "three days"))
+    assert not noon.equals(day)
