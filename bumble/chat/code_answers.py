@@ -220,7 +220,11 @@ def _reminder(
     """Plan a reminder at the time that was named; without one ask when, or say how to set it."""
     at, text = runtime.now(), heard.message.text
     language = text_words.language(text, default=reading.language)
-    when = due_time.widened(text, reading.said.when, language)
+    ahead, text = due_time.before(text, language)
+    marked = reading.said.when
+    if marked not in text:  # it was "an hour before"
+        marked = runtime.memory.reader.read(text).when if runtime.memory.reader else ""
+    when = due_time.widened(text, marked, language)
     # the sentences that say what to remind of, and when: "good night" beside is no time
     parts = [
         one
@@ -230,6 +234,8 @@ def _reminder(
     told = " ".join(parts or [text])
     near = told if when in told else f"{told} {when}"
     due = due_time.time_of(near, when, language, at, wakes=not reading.said.what)
+    if ahead and due is not None:
+        due = due - ahead if due - ahead > at else None
     what = _whole(reading.said.what, when, text) or text
     named = due_time.read(when, language)
     is_lapse = due_time.lapse(when, language) is not None
@@ -239,6 +245,8 @@ def _reminder(
     if not reading.said.what and due_time.is_all(text, reading.language):
         return CodeReply(words.what, "remind")
     if due_time.repeats(when, reading.language):
+        if ahead:
+            return _how_to_set(runtime, what, words)
         return _repeated(runtime, heard, reading, when, what, words)
     if due is None:
         meant, _ = _meant(runtime, heard, reading.language)

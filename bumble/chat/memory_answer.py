@@ -82,6 +82,11 @@ class Told(Struct, frozen=True, dict=True):
         notice = self.notices.get(message_id)
         return (notice.share or 0.0) if notice else 0.0
 
+    def confided(self) -> list[str]:
+        """Return what was told in confidence."""
+        notices = ((message, self.notices.get(id_)) for id_, message in self.messages.items())
+        return [message.text for message, notice in notices if notice and notice.confided]
+
     def kept(self, person: str) -> list[Message]:
         """Return what somebody told of themselves and no later word put right, the newest first.
 

@@ -31,7 +31,7 @@ from bumble.chat.reply_writer import (
     WrittenReply,
 )
 from bumble.chat.speech_filter import TASKS, AnswerFilter, SentenceFilter
-from bumble.fallback import notices, quotes, templates
+from bumble.fallback import due_time, notices, quotes, templates
 from bumble.guard import claims, corrections, values
 from bumble.llm import prompts
 from bumble.llm.protocol import Block, EnoughError, PromptMessage, Request
@@ -273,21 +273,31 @@ def _answered(
 
 
 def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
-    """Return a turn with what a reminder is for, copied by the model from the message.
+    """Return a turn with what a reminder is for, as the model copies it or the reader marks it.
 
-    With what the reader marked beside: where they don't meet, or the copy isn't of the message, all
-    of it is what for.
+    Of one sentence all is taken from the one to the other; a time, and what asks to be reminded,
+    is nothing to think of.
     """
     said, heard = turn.reading.said, turn.heard
     text = heard.message.text
     if notices.says_when(said) and (wish := notices.wish(runtime, heard.session, heard.message)):
         text = wish.message.text
     copied = _asked(runtime, turn, outcome, "remind", text, PURPOSE_TOKENS).strip(" .\"'“”„")
+    reader = runtime.memory.reader
+    is_request = reader is not None and reader.read(copied).main == "remind"
+    if is_request or due_time.before(copied, turn.reading.language)[0]:
+        copied = ""
     # a whole sentence is marked where the reader knows no better
-    marked = copied if not said.what or said.what in words.sentences(text) else said.what
-    start, place = (text.casefold().find(one.casefold()) for one in (copied, marked))
-    both = text[min(start, place) : max(start + len(copied), place + len(marked))]
-    what = both if start >= 0 and len(both) < len(copied) + len(marked) else text
+    marked = "" if said.what in words.sentences(text) else said.what
+    found = sorted((text.casefold().find(one.casefold()), one) for one in (copied, marked) if one)
+    found = [(start, one) for start, one in found if start >= 0]
+    what = next((one for one in (copied, marked) if one in dict(found).values()), text)
+    if not (what == copied or what.split()[1:]):  # one word that is marked is no purpose
+        what = text
+    elif found:
+        (start, _), (last, end) = found[0], found[-1]
+        both = text[start : max(last + len(end), start + len(found[0][1]))]
+        what = both if len(words.sentences(both)) == 1 else what
     return replace(turn, reading=replace(turn.reading, said=replace(said, what=what)))
 
 
@@ -507,8 +517,10 @@ def _task(runtime: Runtime, turn: Turn) -> tuple[Request, Sequence[str]]:
         done, loose = [], []
     else:
         heard = memory_answer.heard(runtime, session)
+        secret = heard.confided()  # a letter to somebody else is no place for it
+        loose = [one for one in loose if not any(text in one for text in secret)]
         near = [one.words for one in memory_answer.answer(runtime, session, heard, asks=False)]
-        near = [words for words in near if not any(words in one for one in loose)]
+        near = [words for words in near if not any(words in one for one in (*loose, *secret))]
     told = "\n".join(f"- {words.one_line(each)}" for each in (*near, *loose))
     told = f"<told>\n{told}\n</told>\n" if told else ""
     task = "\n".join(filter(None, (told, turn.heard.attached, turn.heard.message.text)))

@@ -44,9 +44,15 @@ laborable laborables feriale feriali uteis werkdag werkdagen vardag vardagar rob
 _WORKDAYS = frozenset(_WORKING_DAYS.split())
 _OTHERS = (word for word, many in number_words.OTHERS.items() if many > 1)
 _FEW = frozenset(("few", "varannan", "vartannat", *_OTHERS))
-_ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of"))
+_ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of", "ne", "nen", "van"))
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
 _SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
+_AHEAD_OF = """
+before beforehand ahead vorher davor zuvor vor avant antes prima tevoren vooraf voor ervoor innan
+fore wczesniej przed до önce
+"""
+_BEFORE = frozenset(map(folded, _AHEAD_OF.split()))  # behind a span: "an hour before"
+_SPAN_WORDS = 5  # of a span: "two and a half hours"
 _CLOCK = patterns.compile(r"\b\d{1,2}[hu]\d\d\b")
 # "2h" and "mezz'ora" are two.
 _PIECE = patterns.compile(rf"{stop_words.LETTER}+(?:-{stop_words.LETTER}+)*|\d+(?:[.,]\d+)?")
@@ -282,6 +288,30 @@ def lapse(text: str, language: str) -> timedelta | None:
     # "8 hours" is a time of day elsewhere
     is_span = language in _SPANS_ALONE and not _CLOCK.search(text)  # "8h30" is a time of day
     return _span(said, language, alone=True) if is_span else None
+
+
+def before(text: str, language: str) -> tuple[timedelta, str]:
+    """Return how long before a time a text means, and the text without that: "an hour before"."""
+    said = text.split()
+    for end, word in enumerate(said):
+        if folded(word.strip(",.;:!?")) not in _BEFORE:
+            continue
+        for start in range(max(0, end - _SPAN_WORDS), end):
+            if span := _whole_span(_pieces(" ".join(said[start:end])), language):
+                stop = word[len(word.rstrip(",.;:!?")) :]
+                return span, f"{' '.join(said[:start])}{stop} {' '.join(said[end + 1 :])}".strip()
+    return timedelta(), text
+
+
+def _whole_span(said: Sequence[str], language: str) -> timedelta | None:
+    """Return the time that all of some words name: "half an hour", "the day", "two weeks"."""
+    days = values.calendar_words(language).units.get(said[-1], 0) if said else 0
+    if days < 1:
+        return _span(said, language, alone=True)
+    runs = list(number_words.runs(said, language, frozenset(said)))
+    counted = {n for run in runs for n in range(run.start, run.end)}
+    is_all = all(n in counted or word in _ARTICLES for n, word in enumerate(said[:-1]))
+    return timedelta(days=days * float(runs[-1].value if runs else 1)) if is_all else None
 
 
 def is_from_now(text: str, language: str) -> bool:

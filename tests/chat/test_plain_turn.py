@@ -377,6 +377,27 @@ def test_what_a_reminder_is_for_may_be_said_in_the_sentence_before(ada: Entity) 
     assert talk.say(text).endswith("25 May, 09:00: I must ring them about the pills")
 
 
+def test_what_a_reminder_is_for_is_neither_a_time_nor_the_request(ada: Entity) -> None:
+    text = "thursday 9:15 job interview in Derry, remind me an hour before"
+    known = {
+        text: reading("remind", when="thursday 9:15", what="job interview"),
+        "remind me an hour": reading("remind"),
+    }
+    for copied in ("an hour before", "remind me an hour"):
+        talk, _ = told(ada, known, copied, tier="choose")
+        assert talk.say(text).endswith("Thursday, 28 May, 08:15: job interview")
+
+
+def test_no_letter_has_what_was_told_in_confidence(ada: Entity) -> None:
+    secret, task = "keep it to yourself: I panic in the shafts", "write to my landlord, it is cold"
+    known = {secret: reading("confide", keep=1.0), task: reading("task")}
+    talk, runtime = told(ada, known, "Dear landlord, it is cold.", tier="choose")
+    talk.say(secret)
+    assert talk.say(task) == "Dear landlord, it is cold."
+    asked = runtime.model.requests[-1]  # type: ignore[attr-defined]
+    assert "shafts" not in " ".join(one.content for one in asked.messages)
+
+
 def test_no_reminder_is_promised_that_is_not_set(ada: Entity) -> None:
     text, later = "remind me when the kettle boils", "tomorrow at 8, or when it sings"
     known = {text: reading("remind", what="the kettle"), later: reading("tell")}

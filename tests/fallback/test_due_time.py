@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -53,3 +53,21 @@ def test_where_another_time_was_marked_the_plain_one_beside_it_counts() -> None:
 )
 def test_a_text_may_be_nothing_but_a_time(text: str, language: str, is_all: bool) -> None:
     assert due_time.is_all(text, language) is is_all
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "hours", "rest"),
+    [
+        ("remind me half an hour before", "en", 0.5, "remind me"),
+        ("erinner mich ne Stunde vorher. Danke", "de", 1, "erinner mich. Danke"),
+        ("une heure et demie avant", "fr", 1.5, ""),
+        ("een uur van tevoren", "nl", 1, ""),
+        ("remind me the day before the 24th", "en", 24, "remind me the 24th"),
+        ("before she goes to bingo at one", "en", 0, "before she goes to bingo at one"),
+        ("the 8 boxes before 5", "en", 0, "the 8 boxes before 5"),
+    ],
+)
+def test_how_long_before_a_time_is_parted_from_it(
+    said: str, language: str, hours: float, rest: str
+) -> None:
+    assert due_time.before(said, language) == (timedelta(hours=hours), rest)

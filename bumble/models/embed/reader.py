@@ -257,7 +257,8 @@ def spans(
         while last + 1 < len(places) and inside[last + 1]:
             last += 1
         start, end = offsets[places[first][0]][0], offsets[places[last][1] - 1][1]
-        if text[start] in "'’":  # of "Biscuit's" the whole word
+        if "'" in (around := text[max(0, start - 1) : start + 1]) or "’" in around:
+            # of "Biscuit's", "I've" the whole word
             start = text.rfind(" ", 0, start) + 1
         found.append(text[start:end].strip(" \t\n,.;:!?\"'“”„«»()"))
     return found
