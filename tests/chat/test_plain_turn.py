@@ -390,7 +390,7 @@ def test_what_a_reminder_is_for_is_neither_a_time_nor_the_request(ada: Entity) -
 
 def test_no_letter_has_what_was_told_in_confidence(ada: Entity) -> None:
     secret, task = "keep it to yourself: I panic in the shafts", "write to my landlord, it is cold"
-    known = {secret: reading("confide", keep=1.0), task: reading("task")}
+    known = {secret: reading("confide", keep=True), task: reading("task")}
     talk, runtime = told(ada, known, "Dear landlord, it is cold.", tier="choose")
     talk.say(secret)
     assert talk.say(task) == "Dear landlord, it is cold."
