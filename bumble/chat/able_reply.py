@@ -203,18 +203,20 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
     unseen = turn.recalled.seen.unseen
     blocks = [one for one in turn.composed.blocks if one.trust]
     attached = {one.trust for one in blocks if one.name == preamble.ATTACHED}
+    said = [one for one in session.messages if one.role == "user"]
+    passed = [{"imported"} if words.passes_on(one.text) else set[str]() for one in said]
     return replace(
         tools.context_of(runtime, session, origin_of(runtime, turn.heard), "chat", unseen),
         said=tuple(
             Said(message.id, message.at, who.name, words.own_words(message.text))
-            for message in session.messages
-            if message.role == "user" and message.speaker == who.id
+            for message in said
+            if message.speaker == who.id
         ),
         known=(who.name, runtime.identity.name),
         owner=runtime.identity.owner.name or "its owner",
-        read=attached | tools.tiers_read(session.messages),
-        # it marks no answer: one would mark the next, and so all that is lived after it
-        in_mind=frozenset(one.trust for one in blocks),
+        # what somebody passes on is read in that turn; later it only stands there
+        read=attached.union(*passed[-1:]) | tools.tiers_read(session.messages),
+        in_mind={one.trust for one in blocks}.union(*passed),
         outside=turn.recalled.outside,
     )
 

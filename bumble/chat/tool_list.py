@@ -39,8 +39,16 @@ DECLARED: tuple[Tool, ...] = (
     ),
     Tool(
         "expand_message",
-        "read the whole of what is shown cut or cleared, by its ref",
-        _parameters(ref="the 12 letters and digits behind `ref`"),
+        "read the whole of what is shown cut or cleared, by its ref; a long text piece by piece",
+        {
+            **closed(
+                {
+                    "ref": _text("the 12 letters and digits behind `ref`"),
+                    "line": {"type": "integer", "description": "where to begin; by default 1"},
+                }
+            ),
+            "required": ["ref"],
+        },
     ),
     Tool(
         "update_knowledge",
@@ -49,7 +57,7 @@ DECLARED: tuple[Tool, ...] = (
         {
             **_parameters(
                 title="what it is about",
-                body="what is to be known of it: new sentences, or corrected ones",
+                body="what is to be known of it: new sentences, or corrected ones; may be empty",
                 gone="what there is no longer so, word for word, a line each; all else stays",
             ),
             "required": ["title", "body"],

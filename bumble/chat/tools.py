@@ -6,6 +6,7 @@ applied with the turn, on the files as they are then.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -45,6 +46,7 @@ from bumble.text import moments, schema, stop_words, tokens, words
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
+PIECE = 12_000  # characters of a long text that are read at once
 PORTRAITS = "(your page about somebody is written at night)"
 _LIST_MARK = patterns.compile(  # "24. Dezember" is a day
     rf"^\s*(?:[-*+•]|\d{{1,2}}[.)](?!\s*(?:{'|'.join(' '.join(words.MONTHS).split())})\b))\s+",
@@ -67,7 +69,9 @@ class ToolContext(Struct, frozen=True):
     known: tuple[str, ...] = ()  # names of the person and of the entity
     owner: str = "its owner"  # what the owner is called
     read: set[str] = field(default_factory=set)  # tiers of what was read that is only quoted
-    in_mind: frozenset[str] = frozenset()  # likewise of what came to mind, which marks no answer
+    # Likewise of what came to mind or was found there, which marks no answer: one would mark the
+    # next that finds it, and so all that is lived after it.
+    in_mind: set[str] = field(default_factory=set)
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
 
@@ -129,7 +133,8 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
             result = WORK[name].run(dict(arguments), context)
             lowest = () if WORK[name].own else ("tool",)
             result = replace(result, trust=provenance.lowest_untrusted((result.trust, *lowest)))
-        context.read.update({result.trust} - {""})
+        into = context.in_mind if outside is None and WORK[name].own else context.read
+        into.update({result.trust} - {""})
         return result
     except (UserError, ValueError) as error:
         refused = isinstance(error, RefusedError)
@@ -143,15 +148,17 @@ def _planned(context: ToolContext, plan: Plan, told: str = "saved", more: str = 
 
     Where it is kept from somebody who talks here, it says for whom it is.
     """
-    met = {
-        one.id: one.name
-        for one in relationships.PERSON.readable(context.entity.relationships)
-        if one.interaction_count
-    }
+    met = _met(context)
     names = " and ".join(met.get(one, one) for one in context.readers)
     kept = f", for {names} alone" if context.readers and met.keys() - {*context.readers} else ""
     written = f"{told}{kept}" if plan() else "that is already written down"
     return Result(f"{written}{more}", plans=(plan,))
+
+
+def _met(context: ToolContext) -> dict[str, str]:
+    """Return the names of whom it has met, by their ids."""
+    pages = relationships.PERSON.readable(context.entity.relationships)
+    return {one.id: one.name for one in pages if one.interaction_count}
 
 
 def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -284,13 +291,34 @@ def _keep_most(
     )
 
 
-def _expand(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    return prompt_memories.whole(context.runtime, arguments["ref"], context.session)
+def _expand(arguments: Mapping[str, Any], context: ToolContext) -> Result:
+    """Give what is behind a reference, a long text by pieces."""
+    whole = prompt_memories.whole(context.runtime, arguments["ref"], context.session)
+    lines = whole.text.splitlines()
+    rows = [row[n : n + PIECE] for row in lines for n in range(0, len(row) or 1, PIECE)]
+    first = max(arguments.get("line", 1) - 1, 0)
+    ends = itertools.accumulate(len(row) + 1 for row in rows[first:])
+    shown = sum(end <= PIECE for end in ends) or 1
+    if not first and shown >= len(rows):
+        return whole
+    last = min(first + shown, len(rows))
+    more = f"; line {last + 1} begins the next" if last < len(rows) else ""
+    piece = "\n".join(rows[first:last])
+    return replace(whole, text=f"{piece}\n[lines {first + 1} to {last} of {len(rows)}{more}]")
 
 
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    """Add to what is known under a title, or correct it; what isn't named stays."""
-    title, body = arguments["title"], arguments["body"]
+    """Add to what is known under a title, or correct it; what isn't named stays.
+
+    What others were told stays theirs as it is.
+    """
+    body, met = arguments["body"], _met(context)
+    title = knowledge.own_title(
+        knowledge.read(context.entity.knowledge),
+        arguments["title"],
+        ", ".join(met.get(one, one) for one in context.readers),
+        lambda there: knowledge.is_of(there, context.readers),
+    )
     section = knowledge.find(knowledge.read(context.entity.knowledge), title)
     old = section.text if section else ""
     named, missed = _sentences_of(arguments.get("gone", ""), old)
@@ -301,14 +329,17 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
 
     def plan() -> Change | None:
         book = knowledge.read(context.entity.knowledge)
-        there = knowledge.find(book, title)
+        there, why = knowledge.find(book, title), f"know about {title}"
         if there is not None and not there.locked:
             _may_correct(there.provenance, title, context)
+        text = knowledge.corrected(there.text, body, named) if there else body
+        if there is not None and named and not text.strip():
+            return knowledge.plan_remove(book, title, why, by_entity=True)
         return knowledge.plan_set(
             book,
             title,
-            knowledge.corrected(there.text, body, named) if there else body,
-            f"know about {title}",
+            text,
+            why,
             by_entity=True,
             provenance=knowledge.joined(context.provenance, there),
         )
@@ -605,13 +636,10 @@ READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
 
 
 def tiers_read(messages: Iterable[Message]) -> set[str]:
-    """Return the untrusted tiers of what was read in a conversation: by tools, or passed on."""
-    given = {
-        message.trust if message.role == "tool" else "imported"
-        for message in messages
-        if message.role == "tool" or (message.role == "user" and words.passes_on(message.text))
-    }
-    return given & {*provenance.UNTRUSTED}
+    """Return the untrusted tiers of what tools gave; what was found in memory came to mind."""
+    found = {name for name, work in WORK.items() if work.own}
+    given = (one for one in messages if one.role == "tool" and one.extra.get("tool") not in found)
+    return {one.trust for one in given} & {*provenance.UNTRUSTED}
 
 
 INTRODUCTION = (

@@ -17,7 +17,7 @@ HIDDEN = "[secret]"
 _CALLED = (
     r"(?:pass ?word|pass ?phrase|pass ?code|pwd|passwort|kennwort|mot de passe|mdp|contraseña"
     r"|contrasenya|parola d'ordine|senha|palavra-passe|wachtwoord|lösenord|adgangskode|hasło|heslo"
-    r"|şifre|şifrem|пароль|パスワード|密码|密碼|api[ _-]?key|secret[ _-]?key"
+    r"|şifre|şifrem|пароль|パスワード|密码|密碼|(?:api|secret|access)[ _-]?key"
     r"|access[ _-]?token|auth[ _-]?token|token|secret)"
 )
 _TO = r"(?:for|to|of|on|für|zu|zum|zur|vom|von|pour|de|du|del|della|di|da|do|para|per)"
@@ -32,6 +32,11 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("an API key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}"),
     ("an access token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
     ("a password", rf"(?i)\b{_CALLED}\b[\"'`]?{_OF}\s*[:=：]\s*\S{{4,}}"),
+    (
+        "a password",  # as settings are called: DB_PASSWORD, clientSecret; but "user_token = get()"
+        rf"(?i)\b[\w-]+?{_CALLED}\b[\"'`]?\s*[:=]\s*(?=[^\s(]*[\d!#$%&+@^~/])[^\s(]{{4,}}(?!\()",
+    ),
+    ("an access token", r"(?i)\bbearer\s+(?=\S*\d)[\w.~+/=-]{16,}"),
     (
         "a password",  # a word in quotation marks, behind "is"
         rf"(?i)\b{_CALLED}\b{_OF}\s*{_BE}\s*[\"“„«][^\s\"”“»]{{4,}}[\"”“»]",

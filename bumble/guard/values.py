@@ -129,6 +129,7 @@ _SMALL = 12  # from thirteen on, words for numbers are nothing else
 _DECIMAL_UNITS = patterns.compile(
     rf"{CURRENCIES.pattern}|m|kg|(?:met|mèt)(?:er|re|ro|ros|res|ri)|kilos?"
 )
+_UNIT = patterns.compile(rf"{_DECIMAL_UNITS.pattern}|g|cl|ml|km|cm|mm|h|min|l")
 PERCENT = "%"
 _PERCENT = patterns.compile(r"%|p(?:er|ro)[ -]?[cz]ent|pour cent|por c[ie]+nto|per cento")
 _JOINTS = {"nl": "en", "es": "con"}  # of two units: "twaalf euro en vijftig cent"
@@ -760,16 +761,15 @@ def _slack(days: int) -> range:
     return range(max(1, days - slack), days + slack + 1) if days < SPAN_LIMIT else range(0)
 
 
-def without_days(text: str) -> str:
-    """Return the words of a text without weekdays, months, and the numbers of its dates."""
-    language = words.language(text)
-    terms, times = calendar_words(language), read(text, language).times
-    years = {str(year) for year in YEARS} if times.months else set[str]()
-    idle = {*map(str, times.days_of_month), *years}
+def without(text: str) -> str:
+    """Return the words of a text, folded, without its numbers, what they count in, and its days."""
+    terms = calendar_words(words.language(text))
+    line = terms.relative_words.sub(" ", " ".join(stop_words.words(words.folded(text))))
+    idle = {*terms.weekdays, *terms.months, *terms.units}
     return " ".join(
         word
-        for word in stop_words.words(text)
-        if not ({words.folded(word)} & {*terms.weekdays, *terms.months} or word in idle)
+        for word in line.split()
+        if not (word in idle or any(char.isdigit() for char in word) or _UNIT.fullmatch(word))
     )
 
 

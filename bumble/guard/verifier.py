@@ -683,9 +683,9 @@ LEAST_SAID = 0.6  # of the words of a sentence that somebody is held to have sai
 def was_said(text: str, sources: ClaimSources) -> bool:
     """Whether each sentence says no more than one of its sources does; every word counts.
 
-    But for those of a day, which is held to what was said as it is written out.
+    But for numbers and days, which are held to what was said as they are written out.
     """
     return sources.bear(text) and all(
-        origins.share(values.without_days(part), sources.texts, sources.names) >= LEAST_SAID
+        origins.share(values.without(part), sources.texts, sources.names) >= LEAST_SAID
         for part in words.sentences(text)
     )

@@ -201,7 +201,7 @@ def _plan_facts(
     replaced = 0
     for fact in memories.facts:
         title = knowledge.own_title(
-            book, fact.title, shown.people, partial(_may_correct, shown, fact)
+            book, fact.title, ", ".join(shown.names.values()), partial(_may_correct, shown, fact)
         )
         section = knowledge.find(book, title)
         text = _with(section.text, fact) if section else fact.text
@@ -276,9 +276,8 @@ def _plan_gone(
 
 def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:
     """Whether somebody may change a section: not what others were told, nor the owner's word."""
-    audience = section.provenance.audience
     spoken_trust, written_trust = _trust(fact.cited), section.provenance.trust or "owner"
-    is_theirs = not audience or set(shown.session.people) == set(audience)
+    is_theirs = knowledge.is_of(section, shown.session.people)
     may = is_theirs and (written_trust != "owner" or spoken_trust in ("owner", ""))
     return may or section.locked  # which is refused, under whatever title
 

@@ -110,14 +110,13 @@ class Scene(Struct, frozen=True, dict=True):
     def grounds(self, cites: Iterable[Collection[str]]) -> tuple[Message, ...]:
         """Return what some sentences rest on, by the labels that each cites.
 
-        One that cites nothing rests on all that was spoken; so does no sentence at all. What the
-        entity said itself may stand in any, cited or not.
+        One that cites nothing rests on all that was spoken; so does no sentence at all.
         """
         found = list(map(self.cited, cites))
         if not all(found) or not found:
             return tuple(one for one in self.messages if one.role != "tool")
         ids = {one.id for cited in found for one in cited}
-        return tuple(one for one in self.messages if one.role == "assistant" or one.id in ids)
+        return tuple(one for one in self.messages if one.id in ids)
 
     def told(self, labels: Sequence[str]) -> list[KnownSentence]:
         """Return those of some known sentences that were told of somebody who isn't there."""
@@ -286,7 +285,8 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
         if message.id not in ids or message.role == "tool" or not message.text.strip():
             continue
         at = message.at.astimezone(runtime.zone)
-        text = tokens.cut(shown[n], max(1, limit // 4))
+        # below what is pasted stands what is said of it
+        text = tokens.cut_middle(shown[n], max(1, limit // 4))
         rows.append(
             f"[{scene.label_of.get(message.id, '–')}] {at:%H:%M} {scene.speaker(message)}: {text}"
         )

@@ -295,6 +295,12 @@ def own_title(
     return title if there is None or may_write(there) else f"{title} ({name})"
 
 
+def is_of(section: KnowledgeSection, people: Iterable[str]) -> bool:
+    """Whether a section is for everyone, or for just some people."""
+    audience = section.provenance.audience
+    return section.locked or not audience or {*audience} == {*people}
+
+
 def with_origin(section: KnowledgeSection, provenance: base.Provenance) -> str:
     """Return the source of a section with another origin in its comment."""
     _, rest = split_origin(section.own)

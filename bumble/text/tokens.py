@@ -45,6 +45,12 @@ def cut(text: str, tokens: int) -> str:
     return text if estimate(text) <= tokens else cut_chars(text, max(tokens * 4, 2))
 
 
+def cut_middle(text: str, tokens: int) -> str:
+    """Return beginning and end of a text as far as they fit, the cut between them marked."""
+    half = max(tokens * 2, 1)
+    return text if estimate(text) <= tokens else f"{text[:half]} {CUT_MARK.strip()} {text[-half:]}"
+
+
 def cut_chars(text: str, chars: int) -> str:
     """Return as much of a text as so many characters hold, ended at a word, the cut marked."""
     if len(text) <= chars:

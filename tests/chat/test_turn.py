@@ -21,7 +21,7 @@ from bumble.files import disk
 from bumble.llm.protocol import Completion, OnText, Request
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.tiers import ABLE, Abilities
-from bumble.records import knowledge, relationships, sessions, skills
+from bumble.records import knowledge, relationships, session_files, sessions, skills
 from bumble.runtime import people
 from bumble.runtime.runtime import Plan
 from bumble.text import tokens
@@ -107,6 +107,24 @@ def test_the_entity_reads_the_rest_of_a_memory_that_was_cut(ada: Entity) -> None
     other = ScriptedModel([act("expand_message", ref=reference), say("I can't say.")])
     talk(replace(runtime, model=other), "What did Sam tell?", "Kim")
     assert "Vera" not in str(other.requests)
+
+
+def test_a_long_text_is_read_by_pieces_and_no_line_is_out_of_reach(ada: Entity) -> None:
+    log = "\n".join(f"{n} {'x' * 96}" for n in range(1, 301))
+    model = ScriptedModel([say("I see.")])
+    runtime = runtime_of(ada, model)
+    talk(runtime, f"My lighthouse log.\n\n{log}")
+    reference = session_files.reference(stored(ada).messages[0].text)
+    pieces = list[str]()
+    line = 1
+    while line:
+        again = ScriptedModel([act("expand_message", ref=reference, line=line), say("And?")])
+        talk(replace(runtime, model=again), "Go on.")
+        pieces.append(chats(again)[-1].messages[-1].content)
+        found = re.search(r"line (\d+) begins the next", pieces[-1])
+        line = int(found[1]) if found else 0
+    assert len(pieces) > 2 and "of 302" in pieces[0]
+    assert all(any(f"\n{n} xxx" in piece for piece in pieces) for n in range(1, 301))
 
 
 @pytest.mark.parametrize(

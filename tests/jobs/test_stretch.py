@@ -688,6 +688,18 @@ def test_what_the_entity_read_is_cited_as_hearsay_and_believed_less(entity: Enti
     [held] = beliefs.BELIEF.readable(entity.beliefs)
     assert (held.text, held.confidence) == (ferry["text"], 0.45)
     assert held.provenance.trust == "imported"
+    [episode] = episodes.EPISODE.readable(entity.episodes)
+    assert episode.provenance.trust == "entity"  # it rests on what Sam said
+
+
+def test_what_is_said_below_a_long_paste_is_shown(entity: Entity) -> None:
+    said = f"Look: {'10:15 lag 8120 ' * 2000} The release is on 27 November now."
+    session = talked(entity, "ses_1", ("sam", said), ("ada", "I see."))
+    file = state.read(entity.state)
+    write(entity, state.plan_heard(file, session, session.messages[0].id, ""))
+    runtime, _ = dealt(entity, makes())
+    shown = model_of(runtime).requests[0].messages[-1].content
+    assert "Look: 10:15" in shown and "27 November now." in shown
 
 
 def test_the_prompt_tells_the_limits_of_the_schema() -> None:

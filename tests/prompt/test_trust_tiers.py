@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from ruamel.yaml import YAML
 
 from bumble.entity import changes
@@ -279,6 +280,36 @@ def test_what_the_owner_passes_on_is_not_what_he_says(ada: Entity) -> None:
     (entry,) = journal.read(ada.journal, runtime_of(ada, model).zone).entries
     assert entry.provenance.trust == "imported"
     assert {one.trust for one in stored(ada).messages if one.role == "assistant"} == {"imported"}
+
+
+def test_what_is_found_in_memory_vouches_for_nothing_and_marks_no_answer(ada: Entity) -> None:
+    learn(ada, "Notary", "The notary is called Robin Brack.", IMPORTED)
+    learnt = act("update_knowledge", title="Adviser", body="Robin Brack is to advise Sam.")
+    model = ScriptedModel([act("recall", query="the notary"), learnt, say("Robin Brack.")])
+    runtime = runtime_of(ada, model)
+    talk(runtime, "Who was the notary?")
+    assert knowledge.find(knowledge.read(ada.knowledge), "Adviser") is None
+    assert "nobody here said" in chats(model)[2].messages[-1].content
+    talk(replace(runtime, model=ScriptedModel([say("It is warm.")])), "And the weather?")
+    answers = [one for one in stored(ada).messages if one.role == "assistant"]
+    assert {one.trust for one in answers} == {"entity"}
+
+
+def test_what_several_were_told_is_changed_for_one_beside_it(ada: Entity) -> None:
+    both = Provenance("chat", "m", ("ses_0",), "person", ("sam", "kim"))
+    learn(ada, "Stove", "The sweep comes on Saturday.", both)
+    change = act("update_knowledge", title="Stove", body="The sweep comes on Monday.")
+    talk(runtime_of(ada, ScriptedModel([change, say("Noted.")])), "The sweep comes on Monday.")
+    assert section(ada, "Stove").text == "The sweep comes on Saturday."
+    assert section(ada, "Stove (Sam)").provenance.audience == ("sam",)
+
+
+def test_a_list_of_which_all_is_done_goes(ada: Entity) -> None:
+    own = Provenance("chat", "m", ("ses_0",), "owner", ("sam",))
+    learn(ada, "Shopping", "- eggs\n- flour", own)
+    change = act("update_knowledge", title="Shopping", body="", gone="- eggs\n- flour")
+    talk(runtime_of(ada, ScriptedModel([change, say("Done.")])), "All bought, empty the list.")
+    assert knowledge.find(knowledge.read(ada.knowledge), "Shopping") is None
 
 
 def test_only_the_owner_corrects_what_the_owner_said(ada: Entity) -> None:
