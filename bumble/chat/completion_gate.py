@@ -49,6 +49,7 @@ class Gate(Struct, frozen=True):
     message: str  # what the person said
     judges: Judges  # when the model is asked
     give_up: Callable[[], None] = lambda: None  # called when the model can't judge
+    is_heard: bool = True  # whether somebody listens
     may_be_silent: bool = False  # whether the message may be for somebody else
 
     def missing(
@@ -65,7 +66,7 @@ class Gate(Struct, frozen=True):
         if not self.config.enabled:
             return ""
         if not reply.strip():
-            return SILENT
+            return SILENT if self.is_heard else ""
         if is_chatter(reply) and all(result.failed for _, result in work):
             return ANNOUNCES
         doubts = self.judges == "in doubt" and self._doubts(reply, work, says_all=says_all)

@@ -566,6 +566,7 @@ def act(
     person: str,
     task: str,
     fits: Callable[[Request], Request],
+    is_heard: bool = True,
 ) -> LoopOutcome:
     """Let the model act until it is done; nobody hears what it says meanwhile.
 
@@ -578,10 +579,12 @@ def act(
         person: What they are called whom it thinks of.
         task: What it is to do, for the completion gate.
         fits: Shortens the answer that a request allows, or ends it all by `EnoughError`.
+        is_heard: Whether what it says is wanted in the end.
 
     Raises:
         UserError: If the model fails before it has done anything.
     """
+    gate = Gate(runtime.model, runtime.config.cognition.gate, task, "never", is_heard=is_heard)
     return run(
         runtime.model,
         request,
@@ -590,7 +593,7 @@ def act(
         once_a_file(carry_out),
         lambda _: None,
         person=person,
-        gate=Gate(runtime.model, runtime.config.cognition.gate, task, judges="never"),
+        gate=gate,
         fits=fits,
     )
 

@@ -431,10 +431,10 @@ def _set_before(text: str, person: str, context: ToolContext) -> reminders.Remin
     if len(meant) != 1:
         listed = "; ".join(f'"{said}"' for said in shown.values()) or "none"
         raise ValueError(f'not one reminder says "{text}"; set for them: {listed}')
-    said = {word for one in context.said for word in stop_words.telling_words(one.text)}
-    if (context.read or context.in_mind) and said.isdisjoint(
-        stop_words.telling_words(meant[0].text)
-    ):
+    language = words.language(*(one.text for one in context.said))
+    said = {stem for one in context.said for stem in words.stems(one.text, language)}
+    own = words.stems(meant[0].text, language)
+    if (context.read or context.in_mind) and said.isdisjoint(own):
         raise RefusedError("something was read that is not theirs, and they did not speak of it")
     return meant[0]
 

@@ -340,6 +340,7 @@ def act(runtime: Runtime, wake: Wake) -> LoopOutcome:
         carry_out,
         person=wake.name or runtime.identity.name,
         task=wake.told,
+        is_heard=False,
         fits=fits,
     )
 

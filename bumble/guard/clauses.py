@@ -114,6 +114,7 @@ mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait preg
 quiere querria chiede vorrebbe pergunta queria vraagt zou wil
 """
 HEDGES = frozenset(_HEDGES.split())
+HEDGED = frozenset(_UNREAL)  # languages whose words for telling of a question or a wish are known
 # How an answer begins that takes over what was asked.
 _YES = patterns.compile(
     r"\W*(?:yes|ye[ap]|yeah|yup|aye|exactly|correct|that['’]?s right|jaa?|jawohl|jep|genau|stimmt"

@@ -191,7 +191,7 @@ _TIMES = patterns.compile(r"(?<=\w{3})mal")  # dreimal
 _JOINED_BY = ("und", "en", "og", "")  # what stands between a unit and a ten
 _ORDINAL_ENDING = patterns.compile(r"(?<=\w)(?:ste[nrsm]?|te[nrsm]?|th)\Z")
 _DIGITS = patterns.compile(r"\d+(?:[.,]\d+)*")
-_THOUSANDS = patterns.compile(r"[.,](?=\d{3}(?!\d))")
+_THOUSANDS = patterns.compile(r"[.,](?=\d{3}(?!\d))|,(?=(?:\d\d,)+\d{3}(?!\d))")  # 1,20,000
 _HALF_WORDS = (
     "half halv halb halbe halber halbes halben demi demie media medio mezza mezzo meia meio"
 )

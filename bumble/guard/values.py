@@ -49,7 +49,7 @@ _LACKING = {
 in 1 day: غد, بكرة, بكره; in 2 day: بعد غد, بعد الغد, بعد بكرة, بعد بكره;
 in 1 week: الأسبوع المقبل; tuesday: ثلاثاء; wednesday: أربعاء; thursday: خميس;
 friday: جمعة; saturday: سبت; skip: لو, سمحت, سمحتي, من, فضلك, رجاء""",
-    "en": "thursday: thur, thurs",
+    "en": "thursday: thur, thurs; in 1 day: tmrw, tmr, 2moro",
     "ja": """monday: 月曜; tuesday: 火曜; wednesday: 水曜; thursday: 木曜; friday: 金曜;
 saturday: 土曜; sunday: 日曜""",
     "hi": """hour: घंटों, घण्टे, घण्टा; week: हफ़्ता, हफ़्ते, हफ़्तों; day: दिनों, रोज़;
@@ -58,6 +58,13 @@ thursday: बृहस्पतिवार, गुरूवार, वीरव
     "hr": """am: ujutro, jutro, prijepodne; pm: popodne, poslijepodne, navečer, večeras;
 wednesday: srijedu; saturday: subotu; sunday: nedjelju; hour: sata; week: tjedna, tjedana;
 day: dana; skip: u, oko""",
+    "pl": """monday: poniedziałku; tuesday: wtorku; wednesday: środy, środzie;
+thursday: czwartku; friday: piątku; saturday: soboty, sobocie; sunday: niedzieli""",
+    "ru": """monday: понедельника, понедельнику; tuesday: вторника, вторнику;
+wednesday: среды, среде; thursday: четверга, четвергу; friday: пятницы, пятнице;
+saturday: субботы, субботе; sunday: воскресенья, воскресенью""",
+    "uk": """monday: понеділка; tuesday: вівторка; wednesday: середи, середі;
+thursday: четверга; friday: п'ятниці; saturday: суботи, суботі; sunday: неділі""",
 }
 _EITHER_WAY = {"कल": (-1, 1), "परसों": (-2, 2)}  # days from now: before, or after it
 _AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
@@ -67,11 +74,11 @@ _FULL_LETTERS = 5  # of a weekday's name that is no abbreviation
 _LEAST_LETTERS = 3  # of the name of a month or weekday that is read as one without a day
 _RELATIVE = patterns.compile(r"(?:in )?(\d) (day|week|month|year)(?: ago)?")
 CURRENCIES = patterns.compile(
-    r"(?:€|\$|£|¥|euros?|eur|dollars?|usd|bucks|pounds?|gbp|reais|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
+    r"(?:€|\$|£|¥|₹|rupees?|rs|inr|euros?|eur|dollars?|usd|bucks|pounds?|gbp|reais|quid|francs?|franken?|chf|pfund|kr|cents?|pence)"
 )
 _WORD = rf"[^\W\d_]+(?:[{stop_words.MARKS}]+[^\W\d_]*)*"
 _TOKEN = patterns.compile(
-    r"[€$£¥%]|\d{1,2}[:hu]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
+    r"[€$£¥₹%]|\d{1,2}[:hu]\d\d\b|\d+(?:[.,]\d+)*|[^\W\d_]{1,2}['’](?=[^\W\d_]{3})"
     rf"|{_WORD}(?:['’\-]{_WORD})*|[.!?…\n,;:()–—]"
 )
 _LETTERS = patterns.compile(rf"{_WORD}(?:['’\-]{_WORD})*")

@@ -290,6 +290,8 @@ def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = 
 
 def _only(sentence: Subject, sources: Sequence[Source]) -> str:
     """Return how what a sentence states was said, if it was only asked or imagined."""
+    if sentence.language not in clauses.HEDGED:
+        return ""  # "Kasia zapytała, skąd Nadia wiedziała"
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))

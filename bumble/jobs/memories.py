@@ -179,7 +179,8 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
-        title = titles.named(fact.title if shown.stands(fact.title) else "", text) or shown.day
+        title = titles.named(fact.title if shown.stands(fact.title) else "", text)
+        title = title or titles.begun(text)
         if said:
             yield LearntFact(
                 replaced[0].title if replaced else title,

@@ -16,7 +16,7 @@ PART_WORDS = 2  # of an entry of what is no title, but a list
 BEGUN_WORDS = 3  # with which a title may be the beginning of a sentence, broken off
 SHORT_LETTERS = 2  # of a little word of a language that has no list of them
 _MARKS = '#*_`"“”„«»<>[]|.,:; '  # at the ends of a title
-_LIST = patterns.compile(r"[,;/|·]")
+_LIST = patterns.compile(r"[,;|·]|(?<!\d)/")
 _CLAUSE = patterns.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
 
 
@@ -55,6 +55,12 @@ def _whole(title: str, text: str) -> str:
             clauses = (part.strip(_MARKS) for part in _CLAUSE.split(sentence))
             return next((part for part in clauses if len(part) >= len(title)), title)
     return title
+
+
+def begun(text: str) -> str:
+    """Return the first clause of a text, as a title."""
+    first = next(iter(words.sentences(words.one_line(text))), "")
+    return _cut(_CLAUSE.split(first)[0].strip(_MARKS))
 
 
 def _cut(title: str) -> str:

@@ -227,3 +227,19 @@ def test_hours_with_minutes_may_be_a_span_and_noon_is_none() -> None:
     assert clock.equals(span)
     noon, day = (values.read(text, "en").numbers[0] for text in ("noon", "three days"))
     assert not noon.equals(day)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("₹33,00,000 a year", 3_300_000), ("33 lakh", 3_300_000), ("1,20,000 rupees", 120_000)],
+)
+def test_rupees_are_read_as_they_are_written_in_india(text: str, amount: int) -> None:
+    assert values.read(text, "en").numbers[0].value == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "weekday"),
+    [("do niedzieli", "pl", 6), ("od piątku", "pl", 4), ("до субботы", "ru", 5)],
+)
+def test_a_weekday_is_read_behind_a_preposition(text: str, language: str, weekday: int) -> None:
+    assert values.read(text, language).times.full_weekdays == {weekday}

@@ -43,3 +43,12 @@ def test_the_beginning_of_a_sentence_becomes_its_clause(title: str, text: str, n
 def test_a_title_is_read_back_from_the_heading_of_a_text() -> None:
     assert titles.heading("\n# The boat\n\nIt is sold.") == "The boat"
     assert titles.heading("## The boat") == titles.heading("It is sold.") == ""
+
+
+def test_a_date_is_no_list() -> None:
+    assert titles.named("Release on 27/11", "The release is on 27 November.") == "Release on 27/11"
+
+
+def test_where_no_model_names_it_a_text_is_called_for_its_first_clause() -> None:
+    text = "Kasia rend 380 euros, d'ici dimanche. Nadia est d'accord."
+    assert titles.begun(text) == "Kasia rend 380 euros"

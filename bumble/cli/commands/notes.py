@@ -348,7 +348,7 @@ def add_reminder(
     is_now = passes_on and not (at or after or cron)
     due = made_at if is_now else _due(opened, at, after, cron, made_at)
     asker = people.speaking(opened, None).id if passes_on else ""
-    told = asker or (whom.id if whom and not for_owner else "")  # whom it is for, once it is said
+    told = asker or (whom.id if whom else "")  # who may hear of it before it is said
     audience = (told,) if told else ()
     with writing.collect(opened.shell, text, in_editor=editor, name="reminder.md") as draft:
         try:

@@ -114,13 +114,13 @@ def test_one_without_more_reaches_its_owner_in_the_next_talk_and_once(run: Run) 
     assert [one["text"] for one in said][:3] == ["Reminder: Call the bank", "Hi", "Fine."]
 
 
-def test_somebody_else_who_begins_the_talk_hears_it_with_the_owner(run: Run) -> None:
+def test_what_the_owner_set_alone_nobody_else_hears(run: Run) -> None:
     run.write("script.yaml", "- text: Fine.\n  always: true\n")
     run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
-    run.ok("remind", "add", "Call the bank", "--in", "1m")
-    assert "in the meantime" not in run.ok("chat", "Hi", "--as", "Kim", "--incognito").err
-    assert "in the meantime" not in run.ok("chat", "Hi", "--as", "Kim").err
-    assert "Call the bank" in run.ok("chat", "Hi all", "--as", "Kim", "--with", "Sam").err
+    run.ok("remind", "add", "Order the earrings for Kim", "--in", "1m")
+    for said in (("--as", "Kim", "--incognito"), ("--as", "Kim"), ("--as", "Kim", "--with", "Sam")):
+        assert "in the meantime" not in run.ok("chat", "Hi", *said).err
+    assert "Order the earrings" in run.ok("chat", "Hi").err
 
 
 @pytest.mark.parametrize("argv", [("remind", "run"), ("tick",)], ids=" ".join)

@@ -196,6 +196,13 @@ def test_it_is_asked_no_more_once_it_has_said_enough(entity: Entity) -> None:
     assert f"Hello {wake.MOST_SAYS}.0" in entity.journal.read_text()
 
 
+def test_it_may_rest_without_a_word_for_nobody_listens(entity: Entity) -> None:
+    note = acts(("write_journal", {"text": "The tide was low."}))
+    model = ScriptedModel([Reply(note), Reply(acts(("end_turn", {})), always=True)])
+    woken(awake(entity, model))
+    assert len(model.requests) == 2
+
+
 def test_below_write_it_stays_asleep(entity: Entity) -> None:
     model = Stubborn(wake.LEAVE_MESSAGE)
     runtime = replace(awake(entity, model), abilities=lambda: Abilities())
