@@ -257,6 +257,16 @@ class RecordMissingError(UserError):
         super().__init__(f'There is no {what} "{" ".join(name.split())}".{hint}')
 
 
+class RecordUnclearError(UserError):
+    """What was asked for may be any of several records."""
+
+    def __init__(
+        self, wanted: str, records: Sequence[str], advice: str = "Give more of it."
+    ) -> None:
+        shown = ", ".join([*records[:4], "…"][: len(records)])
+        super().__init__(f'"{wanted}" could be {len(records)} records: {shown}\n{advice}')
+
+
 class NameUnclearError(RefusedError):
     """A name is that of somebody known but for its marks: a guess could tell one the other's."""
 

@@ -14,8 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.cli import opening, output
-from bumble.errors import RecordInvalidError, RecordMissingError, UsageError, UserError
-from bumble.records import base, relationships, session_files, sessions
+from bumble.errors import (
+    RecordInvalidError,
+    RecordMissingError,
+    RecordUnclearError,
+    UsageError,
+    UserError,
+)
+from bumble.records import base, kinds, relationships, session_files, sessions
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.runtime import audiences
 from bumble.text import moments, printable, words
@@ -251,7 +257,7 @@ def ended(listing: Listing[Any]) -> None:
 
 
 def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
-    """Find a record by its id, by an end that no other id has, by its file's name, or as `last`.
+    """Find a record by its id, by a part that no other id has, by its file's name, or as `last`.
 
     Args:
         paths: Files, or what was read of them, by id, the newest last.
@@ -260,19 +266,16 @@ def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
 
     Raises:
         RecordMissingError: If there is none.
-        UserError: If it could be more than one.
+        RecordUnclearError: If it could be more than one.
     """
     wanted = base.id_of(prefix.strip().removesuffix(".md"))
     if wanted == LAST and not paths:
         raise UserError(f"There is no {what} yet.")
     if wanted == LAST or wanted in paths:
         return paths[wanted] if wanted in paths else list(paths.values())[-1]
-    ends = tuple(f"{joint}{wanted.casefold()}" for joint in "-_")  # a word of it, or enough of it
-    ends = (*ends, wanted.casefold()) if len(wanted) >= base.SHORTEST_END else ends
-    matching = [path for path in paths if wanted and path.casefold().endswith(ends)]
+    matching = kinds.by_part(wanted, paths)
     if len(matching) > 1:
-        shown = output.few(matching, 4)
-        raise UserError(f'"{wanted}" is the end of {len(matching)} ids: {shown}\nGive more of it.')
+        raise RecordUnclearError(wanted, matching)
     if not matching:
         error = missing(what, prefix, paths)
         if wanted and any(path.casefold().endswith(wanted.casefold()) for path in paths):
@@ -285,9 +288,7 @@ def pick(paths: Mapping[str, T], prefix: str, what: str) -> T:
 
 def missing(what: str, name: str, names: Iterable[str]) -> RecordMissingError:
     """Return the error for a name that nothing has, with the nearest one that something has."""
-    spelt = {name.casefold(): name for name in names}
-    nearest = base.nearest(name.casefold(), spelt)
-    return RecordMissingError(what, name, spelt[nearest] if nearest else None)
+    return RecordMissingError(what, name, base.nearest(name, names))
 
 
 def choice(what: str, given: str, offered: Collection[str]) -> str:

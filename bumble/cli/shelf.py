@@ -84,11 +84,10 @@ class Shelf(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
             return opened.within(listing.pick(paths, name, self.kind.singular))
         records = self.listed(opened).records
         match = self.match or (lambda _, among, wanted: self.kind.match(among, wanted))
-        if (found := match(opened, records, name)) is not None:
-            return opened.within(self._file(opened, found))
-        stem = next((one for one in paths if disk.same_name(one) == disk.same_name(name)), None)
-        if stem is not None:
-            return opened.within(paths[stem])
+        found = match(opened, records, name)
+        same = (paths[one] for one in paths if disk.same_name(one) == disk.same_name(name))
+        if file := self._file(opened, found) if found else next(same, None):
+            return opened.within(file)
         seen = map(listing.Viewer(opened).seen, records)
         names = [named for one in seen if one.id for named in (self.title(one), one.id)]
         raise listing.missing(self.kind.singular, name, names)

@@ -7,7 +7,7 @@ transcripts to look into. Writes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import tzinfo
 from functools import cached_property
@@ -19,13 +19,14 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.entity.folder import Entity
-from bumble.errors import RecordInvalidError, RecordMissingError, UserError
+from bumble.errors import RecordInvalidError, RecordMissingError, RecordUnclearError
 from bumble.files import disk
 from bumble.records import base, journal, kinds, knowledge, relationships, session_files
 from bumble.records.kind import Kind, RecordKind, RecordView
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.text import titles
 
+MaySee = Callable[[base.Provenance], bool]
 _ID = patterns.compile(rb'"id"\s*:\s*"((?:msg|cmp)_[^"\\]+)"')
 
 
@@ -149,7 +150,7 @@ class Library:
         self,
         query: str,
         kind: str | None = None,
-        may_see: Callable[[base.Provenance], bool] = lambda _: True,
+        may_see: MaySee = lambda _: True,
     ) -> LibraryRecord:
         """Return the record a person means: by id, an end or a beginning of one, title or time.
 
@@ -160,45 +161,25 @@ class Library:
 
         Raises:
             RecordMissingError: If there is none.
-            UserError: If it could be more than one.
+            RecordUnclearError: If it could be more than one.
             RecordInvalidError: If its file can't be read.
         """
         wanted = query.strip()
-        named = _kind_of(wanted)
-        wanted_kinds = [name for name in (kind, named) if name][:1] or list(KINDS)
-        for finding in (self._find_exact, self._find_titled, self._find_partial):
-            matches = [
-                (candidate, name)
-                for candidate in wanted_kinds
-                for name in finding(candidate, wanted)
-            ]
-            if matches:
-                break
-
-        def is_seen(match: tuple[str, str]) -> bool:
-            found = self.item(*match)
-            return found is None or may_see(found.origin)
-
+        chosen = kind or _kind_of(wanted)
+        among = [chosen] if chosen else KINDS
+        matches = self._matches(wanted, among)
         if len(matches) > 1:
-            matches = [match for match in matches if is_seen(match)] or matches[:1]
+            matches = [each for each in matches if self._is_seen(each, may_see)] or matches[:1]
             # what is told as true goes before a topic, say, that was drawn from it
-            matches = [match for match in matches if match[0] in CLAIMS] or matches
+            matches = [each for each in matches if each[0] in CLAIMS] or matches
         if len(matches) > 1:
-            shown = ", ".join(f"{match_kind} {name}" for match_kind, name in matches[:4])
-            more = ", …" if len(matches) > 4 else ""
-            mixed = len({match_kind for match_kind, _ in matches}) > 1
-            advice = "Say which with --kind." if mixed else "Give more of it."
-            raise UserError(f'"{wanted}" could be {len(matches)} records: {shown}{more}\n{advice}')
-        item = self.item(*matches[0]) if matches else None
-        if item is None:
-            spelt = {
-                name.casefold(): (name, (kind, record_id))
-                for kind in wanted_kinds
-                for name, record_id in self._names(kind)
-            }
-            near, match = spelt.get(base.nearest(wanted.casefold(), spelt) or "", ("", None))
-            nearest = near if match and is_seen(match) else None
-            raise RecordMissingError(kind or named or "record", query, nearest)
+            advice = "Say which with --kind." if len(dict(matches)) > 1 else "Give more of it."
+            raise RecordUnclearError(wanted, [" ".join(match) for match in matches], advice)
+        if not matches or (item := self.item(*matches[0])) is None:
+            named = {name: (each, found) for each in among for name, found in self._names(each)}
+            near = base.nearest(wanted, named)
+            may_name = near is not None and self._is_seen(named[near], may_see)
+            raise RecordMissingError(chosen or "record", query, near if may_name else None)
         return item
 
     def source(self, record_id: str) -> LibraryRecord | None:
@@ -240,6 +221,17 @@ class Library:
 
     # what is asked for
 
+    def _matches(self, wanted: str, among: Iterable[str]) -> list[tuple[str, str]]:
+        """Return kind and id of what is meant: what is called so, else has that title or part."""
+        for finding in (self._find_exact, self._find_titled, self._find_partial):
+            if matches := [(kind, found) for kind in among for found in finding(kind, wanted)]:
+                return matches
+        return []
+
+    def _is_seen(self, match: tuple[str, str], may_see: MaySee) -> bool:
+        item = self.item(*match)
+        return item is None or may_see(item.origin)
+
     def _find_exact(self, kind: str, wanted: str) -> list[str]:
         if kind == MESSAGE:
             return [wanted] if _kind_of(wanted) and self.messages.find(wanted) else []
@@ -263,20 +255,18 @@ class Library:
         ]
 
     def _find_partial(self, kind: str, wanted: str) -> list[str]:
-        """Return the ids that begin so, or end so with enough letters; lines that hold it."""
-        part, is_lines, has_ids = wanted.casefold(), kind in LINES, kind in WITH_IDS
-        begins = has_ids and bool(_kind_of(wanted))
+        """Return the ids of which it is part enough, entries of a time, lines that hold it."""
+        named = self._names(kind)
+        if kind in WITH_IDS:
+            return kinds.by_part(wanted, [record_id for _, record_id in named])
         if kind == journal.JOURNAL.name and _DAY.match(wanted):
-            begins, part = True, part.replace("t", " ")
-        if not begins and (len(part) < base.SHORTEST_END or not (is_lines or has_ids)):
+            begun = wanted.upper().replace("T", " ")
+            return [record_id for _, record_id in named if record_id.startswith(begun)]
+        if kind not in LINES or len(wanted) < base.SHORTEST_END:
             return []
-        found: dict[str, None] = {}
-        for name, record_id in self._names(kind):
-            called = name.casefold()
-            held = part in called if is_lines else called.endswith(part)
-            if called.startswith(part) if begins else held:
-                found[record_id] = None
-        return list(found)
+        return list(
+            dict.fromkeys(one for text, one in named if wanted.casefold() in text.casefold())
+        )
 
     def _names(self, name: str) -> list[tuple[str, str]]:
         """Return what the records of a kind may be called, each with its id."""

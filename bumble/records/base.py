@@ -120,8 +120,9 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name a person may have meant."""
-    return next(iter(get_close_matches(name, list(names), 1)), None)
+    """Return the name a person may have meant; case does not count."""
+    spelt = {one.casefold(): one for one in names}
+    return next((spelt[one] for one in get_close_matches(name.casefold(), spelt, 1)), None)
 
 
 def new_id(prefix: str, at: datetime, rng: random.Random) -> str:

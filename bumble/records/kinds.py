@@ -16,6 +16,7 @@ from bumble.errors import UserError
 from bumble.records import (
     anchors,
     automations,
+    base,
     beliefs,
     checks,
     dreams,
@@ -103,3 +104,15 @@ def of_id(record_id: str) -> str:
     Empty if the id shows none.
     """
     return next((name for name, mark in PREFIXES.items() if record_id.startswith(f"{mark}_")), "")
+
+
+def by_part(wanted: str, ids: Iterable[str]) -> list[str]:
+    """Return the ids that begin so, if a generated one does; else those that end so.
+
+    An end is a word of the id, `tea` of `bel_tea`, or `base.SHORTEST_END` letters and more.
+    """
+    part = wanted.casefold()
+    if of_id(wanted):
+        return [one for one in ids if one.casefold().startswith(part)]
+    ends = (f"-{part}", f"_{part}", *([part] if len(part) >= base.SHORTEST_END else ()))
+    return [one for one in ids if part and one.casefold().endswith(ends)]

@@ -99,6 +99,14 @@ def test_an_end_of_an_id_that_is_too_short_says_how_long_it_has_to_be(run: Run) 
     assert "letters" not in run("session", "show", "nosuch").err
 
 
+def test_a_beginning_of_an_id_names_it_as_long_as_it_is_the_only_one(run: Run) -> None:
+    for last in ("E1", "F2"):
+        talked(run.entity, f"ses_01KSA{last}0000000000000000000", ("sam", "Hello."))
+    assert "01KSAF2" in run.ok("session", "show", "ses_01ksaf").out
+    ran = run("session", "show", "ses_01KSA")
+    assert ran.code == 1 and '"ses_01KSA" could be 2 records: ses_01KSAE1' in ran.err
+
+
 def test_ends_of_ids_grow_until_they_differ() -> None:
     ids = ["bel_01JVTA1KS00000000000000042", "bel_01JVTA1KS00000000001000042", "bel_tea"]
     short = short_ids(ids, ids)
