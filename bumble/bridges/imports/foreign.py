@@ -265,7 +265,7 @@ def items(stream: BinaryIO, *wanted: str, alone: bool = False) -> Iterator[tuple
     except ValueError as error:
         raise ValueError(f"the file breaks off: {error}") from error
     if depth or not is_json:
-        raise ValueError("the file breaks off" if is_json else "no JSON")
+        raise ValueError("the file breaks off; fetch it again" if is_json else "no JSON")
 
 
 def _marks(stream: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
