@@ -37,6 +37,8 @@ OBJECT = patterns.compile("[0-9a-f]{40,64}")
 MADE_HERE = ("commit: ", "commit (initial): ", "commit (amend): ")  # a commit, in the reflog
 BEGUN = ("clone: ", "commit (initial): ")  # how a reflog begins that is whole
 
+COUNTS, WRITTEN_HERE, WAITS, UNSURE = "counts", "written here", "waits", "unsure"  # verdicts
+
 
 class Rule(Struct, frozen=True):
     """A text that the entity obeys, or by which it acts by itself."""
@@ -99,24 +101,40 @@ def pending(
     if approval is None:
         return []
     note = _read(approval.home)
-    is_own = note.made_here or approval.is_listed
-    known = approval.digests | frozenset(note.ours if is_own else ())
-    unknown = [one for one in rules if one.digest not in known]
-    asked = [one for one in unknown if is_own and one.name not in note.waiting]
-    brought = _brought(approval.home, {one.file for one in asked}, held)
-    ours = [one.digest for one in asked if brought is not None and one.digest not in brought]
-    left = [one for one in unknown if one.digest not in ours]
-    noted = left if brought is not None else [one for one in left if one not in asked]
-    names = {one.name for one in rules}
-    still = {} if whole else {k: v for k, v in note.waiting.items() if k not in names}
+    unsure = {one.file for one in rules if _judge(one, approval, note, None) == UNSURE}
+    brought = _brought(approval.home, unsure, held)
+    judged = [(one, _judge(one, approval, note, brought)) for one in rules]
+    named = note.waiting if whole else {one.name for one in rules}
+    others = {name: digest for name, digest in note.waiting.items() if name not in named}
+    ours = (one.digest for one, verdict in judged if verdict == WRITTEN_HERE)
     found = replace(
         note,
         ours=(*note.ours, *ours)[-MOST_KEPT:],
-        waiting=still | {one.name: one.digest for one in noted},
+        waiting=others | {one.name: one.digest for one, verdict in judged if verdict == WAITS},
     )
     if found != note:
         _write(approval.home, found)
-    return left
+    return [one for one, verdict in judged if verdict in (WAITS, UNSURE)]
+
+
+def _judge(one: Rule, approval: Approval, note: Note, brought: Collection[str] | None) -> str:
+    """Return whether a rule counts, by the first of these that holds.
+
+    Args:
+        one: The rule.
+        approval: What the user's config says of the folder.
+        note: What is known of it.
+        brought: Hashes of what came from elsewhere; None: nobody can say, or nobody was asked.
+    """
+    verdicts = (
+        (one.digest in approval.digests, COUNTS),
+        (not (note.made_here or approval.is_listed), WAITS),
+        (one.digest in note.ours, COUNTS),
+        (one.name in note.waiting, WAITS),  # an edit of what came from elsewhere is no approval
+        (brought is None, UNSURE),  # it doesn't count, and is asked about the next time
+        (one.digest in (brought or ()), WAITS),
+    )
+    return next((verdict for holds, verdict in verdicts if holds), WRITTEN_HERE)
 
 
 def _brought(root: Path, paths: Collection[str], held: Held) -> frozenset[str] | None:
