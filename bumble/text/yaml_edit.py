@@ -185,8 +185,26 @@ def _with(data: Mapping[str, Any], keys: Sequence[str], value: Any, *, removing:
     return copy
 
 
+# Where the value of a key ends: at `^`. ruamel marks begin and end of each node as indexes into the
+# text, which is right for what has brackets or is one line, and for little else.
+#
+#     voice: warm  # by day      behind the scalar; the comment beside it stays
+#                ^
+#     people:  # whom it knows   behind the last item of the block, and within it behind its own
+#       - Kim                    last; the mark may stand lines below, where the next key begins
+#       - name: Bo   # new
+#                 ^
+#     motto: |                   behind the last line that is not blank: those that follow part this
+#       Keep to it.              key from the next (`|+` alone holds them)
+#                  ^
+#     pet:                       behind the colon; the mark of nothing may stand lines below
+#         ^
+#     cat: *pet                  behind the alias; its node is the anchor's, and so are the marks
+#              ^
+
+
 def _splice(source: str, keys: Sequence[str], value: Any, *, removing: bool) -> str:
-    """Find the place of the edit and make it."""
+    """Find the place of the edit and make it: walk down the keys as far as they are there."""
     newline = "\r\n" if "\r\n" in source else "\n" if "\n" in source or "\r" not in source else "\r"
     node, above = yaml_read.compose(source), None
     for depth, key in enumerate(keys):
@@ -218,23 +236,17 @@ def _is_block(node: Node) -> bool:
     return node.id != "scalar" and not node.flow_style and bool(node.value)
 
 
-def _end(source: str, node: Node, otherwise: int) -> int:
-    """Return the index behind the last character of a value.
-
-    Args:
-        source: The text the node was read from.
-        node: The value; a block collection ends with its last item.
-        otherwise: What counts for an empty value, whose mark may stand lines below.
-    """
+def _behind_node(source: str, node: Node, if_empty: int) -> int:
+    """Return the index behind the last character of a value; `if_empty` where it has none."""
     if _is_block(node):
         last = node.value[-1]
         if isinstance(last, tuple):
-            return _value_end(source, *last)
-        return _end(source, last, last.start_mark.index)
+            return _behind_value(source, *last)
+        return _behind_node(source, last, last.start_mark.index)
     start, end = int(node.start_mark.index), int(node.end_mark.index)
     if node.id == "scalar" and start == end:
-        return otherwise
-    if node.id == "scalar" and node.style in ("|", ">"):  # blank lines behind it stay
+        return if_empty
+    if node.id == "scalar" and node.style in ("|", ">"):
         text = source[start:end]
         header = text.split("\n", 1)[0].split("#", 1)[0]
         kept = re.sub(r"(?:\r\n|\n|\r)\Z", "", text) if "+" in header else text.rstrip(" \t\r\n")
@@ -242,23 +254,23 @@ def _end(source: str, node: Node, otherwise: int) -> int:
     return end
 
 
-def _value_end(source: str, key: Node, value: Node) -> int:
-    """Return the index behind the value of a key."""
-    start = _colon_end(source, key)
+def _behind_value(source: str, key: Node, value: Node) -> int:
+    """Return the index behind the value of a key, an alias or a node."""
+    start = _behind_colon(source, key)
     alias = re.compile(r"[^\S\r\n]*\*[^\s,\[\]{}]+").match(source, start)
-    # the node of an alias is the one that the anchor names, elsewhere
-    return alias.end() if alias else _end(source, value, start)
+    return alias.end() if alias else _behind_node(source, value, if_empty=start)
 
 
-def _colon_end(source: str, key: Node) -> int:
+def _behind_colon(source: str, key: Node) -> int:
     """Return the index behind the colon of a key."""
     colon = re.match(r"[^\S\r\n]*:", source[key.end_mark.index :])
     return int(key.end_mark.index) + (colon.end() if colon else 1)
 
 
-def _line_end(source: str, start: int) -> int:
+def _line_end(source: str, start: int) -> tuple[int, int]:
+    """Return where the line ends in which an index lies, and where the next begins."""
     match = _LINE_END.search(source, start)
-    return match.start() if match else len(source)
+    return match.span() if match else (len(source), len(source))
 
 
 def _open_line(source: str, newline: str) -> str:
@@ -267,14 +279,14 @@ def _open_line(source: str, newline: str) -> str:
 
 def _set(source: str, key: Node, old: Node, value: Any, newline: str) -> str:
     """Change the value of a key; a list that only grows gets the lines of its new items."""
-    grown = _grown(source, old, value, newline)
-    if grown is not None:
-        return grown
+    if (longer := _with_items_added(source, old, value, newline)) is not None:
+        return longer
     used = int(key.end_mark.column) + 1 - int(key.start_mark.column)
     return _replace(source, key, old, behind_key(value, key.start_mark.column, used), newline)
 
 
-def _grown(source: str, old: Node, value: Any, newline: str) -> str | None:
+def _with_items_added(source: str, old: Node, value: Any, newline: str) -> str | None:
+    """Add the items that a list has more; None where it differs in others, or isn't a block."""
     if not (old.id == "sequence" and _is_block(old) and isinstance(value, list)):
         return None
     try:
@@ -285,7 +297,7 @@ def _grown(source: str, old: Node, value: Any, newline: str) -> str | None:
         return None
     if not isinstance(there, list) or not _same(there, value[: len(there)]):
         return None
-    end = _line_end(source, _end(source, old, int(old.start_mark.index)))
+    end, _ = _line_end(source, _behind_node(source, old, int(old.start_mark.index)))
     pad = " " * old.start_mark.column
     more = "".join(f"{newline}{pad}- {inline(item)}" for item in value[len(there) :])
     return source[:end] + more + source[end:]
@@ -293,32 +305,29 @@ def _grown(source: str, old: Node, value: Any, newline: str) -> str | None:
 
 def _replace(source: str, key: Node, old: Node, text: str, newline: str) -> str:
     """Put `text` where the value of `key` stands; a comment beside the key stays on its line."""
-    start = _colon_end(source, key)
-    end = _value_end(source, key, old)
+    start, end = _behind_colon(source, key), _behind_value(source, key, old)
     comment = ""
     if _is_block(old) or getattr(old, "style", None) in ("|", ">"):
-        first = source[start : _line_end(source, start)]
+        first = source[start : _line_end(source, start)[0]]
         match = re.search(r"^(?:\s*[|>][-+\d]*)?(\s+#.*)$", first)
         comment = match[1] if match else ""
     if "\n" in text:
         head, below = text.split("\n", 1)
-        line_end = _line_end(source, end)
+        line_end, _ = _line_end(source, end)
         whole = f"{head}{comment}{source[end:line_end]}{newline}{below}".replace("\r\n", "\n")
         return source[:start] + whole.replace("\n", newline) + source[line_end:]
     return source[:start] + text + comment + source[end:]
 
 
 def _drop(source: str, key: Node, old: Node) -> str:
-    start = max(
-        source.rfind("\n", 0, key.start_mark.index), source.rfind("\r", 0, key.start_mark.index)
-    )
-    end = _LINE_END.search(source, _value_end(source, key, old))
-    return source[: start + 1] + (source[end.end() :] if end else "")
+    """Take out the lines of a key, from its first to that on which its value ends."""
+    start = key.start_mark.index - key.start_mark.column
+    _, below = _line_end(source, _behind_value(source, key, old))
+    return source[:start] + source[below:]
 
 
 def _append(source: str, node: Node, keys: Sequence[str], value: Any, newline: str) -> str:
     """Add a key behind the last one of a block."""
-    end = _LINE_END.search(source, _end(source, node, int(node.start_mark.index)))
-    at = end.end() if end else len(source)
+    _, at = _line_end(source, _behind_node(source, node, int(node.start_mark.index)))
     text = nested(keys, value, node.start_mark.column).replace("\n", newline)
     return _open_line(source[:at], newline) + text + source[at:]

@@ -34,7 +34,18 @@ MISSING: Any = object()  # `read` can't tell
 
 
 def read_plain(source: str) -> Any:
-    """Return a mapping's values, or MISSING where the text is more than plain."""
+    """Return a mapping's values, or MISSING where the text is more than plain.
+
+    Plain are blank lines, comments, and lines of four forms, set in by two spaces a depth:
+
+        key: value    # a comment
+        key:          its value is what follows one deeper, of one form: keys, or items
+        - value       an item
+        key: |        a text of several lines follows one deeper; or `|-`
+
+    A value is a number, a word, words, a quoted text, or has brackets, and then may go on over
+    lines that are deeper.
+    """
     open_parts: list[Any] = [{}]  # what lines of each depth add to
     last: tuple[dict[str, Any], str] | None = None  # the key whose value may follow, deeper
     lines = source.replace("\r\n", "\n").split("\n")[::-1]  # those that are left, the next last
