@@ -390,7 +390,7 @@ def _merge_path(root: Path, place: git.Git, path: str, stages: Mapping[int, str]
     if kind is None or not kind.merging or there is None:
         return []
     shown = [_blob(place, stages[stage]) if stage in stages else b"" for stage in _STAGES]
-    beside = _companions(place, path, stages) if merge.is_paired(path) else None
+    beside = _companions(place, path, stages) if kind.paired else None
     sides = list(map(companions.decoded, shown))
     if beside is not None:
         sides = [companions.joined(path, *side) for side in zip(sides, beside, strict=True)]

@@ -8,7 +8,6 @@ should be is merged line by line as a whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -64,51 +63,48 @@ def merge(path: str, base: str, current: str, incoming: str) -> merge_texts.Merg
 
 def merge_alone(path: str, base: str, current: str, incoming: str) -> merge_texts.Merged:
     """Join the sides of one file, as git has them; a whole that takes two files is left apart."""
-    merged = merge(path, base, current, incoming)
-    merger = _merger_for(path)
-    is_whole = merger in (SPECIAL["narrative"], SPECIAL["topic"])
-    if merger is _merge_person and merged.clean:
-        with suppress(ValueError):  # a side is no portrait
+    merged, (inner, kind) = merge(path, base, current, incoming), _placed(path)
+    is_whole = kind is not None and kind.paired and not companions.record_of(inner)
+    if is_whole and kind is relationships.PERSON:  # only of somebody who is met again
+        try:
             is_whole = _begun_anew(_people(base, current, incoming)) is not None
+        except ValueError:  # a side is no portrait
+            is_whole = False
     return merge_texts.apart(current, incoming) if merged.clean and is_whole else merged
 
 
-def is_paired(path: str) -> bool:
-    """Whether two sides of a record are merged together with what its companion says of each.
-
-    That is, of a text by rules that look at fields beside it.
-    """
-    return _merger_for(path) in map(SPECIAL.get, ("narrative", "topic", "person"))
-
-
 def _merger_for(path: str) -> Merge:
+    inner, kind = _placed(path)
+    if inner == forgotten.PATH:
+        return merge_texts.merge_notes
+    if companions.record_of(inner):  # no markers are left in what nobody reads by eye
+        return partial(_merge_mapping, base.parse_mapping, kind.join if kind else fields.origin)
+    merger = merger_of(kind) if kind else merge_texts.merge_lines
+    return partial(_merge_shown, inner, merger) if inner in companions.SECTIONS else merger
+
+
+def _placed(path: str) -> tuple[str, Kind | None]:
+    """Return where a file lies in the entity's folder, and of what kind it or its record is.
+
+    That folder may lie below the repository's.
+    """
     parts = PurePosixPath(path).parts
-    for number in reversed(range(len(parts))):  # the entity's folder may lie below the repository's
+    for number in reversed(range(len(parts))):
         inner = "/".join(parts[number:])
-        kind = kinds.of_path(inner)
-        if inner == forgotten.PATH:
-            return merge_texts.merge_notes
-        if record := companions.record_of(inner):
-            # no markers are left in what nobody reads by eye
-            of_record = kinds.of_path(record)
-            rules = of_record.join if of_record else fields.origin
-            return partial(_merge_mapping, base.parse_mapping, rules)
-        if kind and PurePosixPath(kind.patterns[0]).suffix == PurePosixPath(path).suffix:
-            merger = merger_of(kind)
-            shows = inner in companions.SECTIONS
-            return partial(_merge_shown, inner, merger) if shows else merger
-    return merge_texts.merge_lines
+        record = companions.record_of(inner)
+        kind = kinds.of_path(record or inner)
+        if record or inner == forgotten.PATH or (kind and inner.endswith(kind.suffix)):
+            return inner, kind
+    return path, None
 
 
 def merger_of(kind: Kind) -> Merge:
     """Return what merges the files of a kind."""
     if not kind.merging:
         return merge_texts.merge_lines
-    if kind.name in SPECIAL:
-        return SPECIAL[kind.name]
-    if isinstance(kind, RecordKind):
-        return partial(_merge_records, kind)
-    return partial(_merge_mapping, kind.parse, kind.join)
+    values = partial(_merge_mapping, kind.parse, kind.join)
+    records = partial(_merge_records, kind)
+    return SPECIAL.get(kind.name, records if isinstance(kind, RecordKind) else values)
 
 
 def _merge_mapping(

@@ -236,6 +236,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     joiner: Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]] = fields.origin
     teller: Callable[[str | None, str | None], Told] | None = None
     merging: Merging = ""
+    paired: bool = False  # whether a text of two sides is merged by what stands beside each
     prefix: str = ""  # of ids that are made for its records
     inner_prefixes: Mapping[str, str] = field(default_factory=dict)  # of ids within, by what has it
     people_keys: tuple[str, ...] = ("audience",)  # keys of a file that list ids of people

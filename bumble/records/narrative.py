@@ -47,6 +47,7 @@ NARRATIVE = kind.RecordKind(
     record=Narrative,
     forgetting="file",
     merging="bumble",
+    paired=True,
     file_name="story",
     passages="narrative",
     retells=True,

@@ -262,6 +262,7 @@ PERSON = kind.RecordKind(
     record=Relationship,
     forgetting="portrait",
     merging="bumble",
+    paired=True,
     text_keys=("dynamic", "topics", "unresolved"),
     passages="person",
     claims=True,

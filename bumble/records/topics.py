@@ -82,6 +82,7 @@ TOPIC = kind.RecordKind(
     record=TopicFile,
     forgetting="file",
     merging="bumble",
+    paired=True,
     text_keys=("name",),
     own_words=True,
     passages="topic",

@@ -176,3 +176,9 @@ def test_a_side_that_is_no_portrait_is_merged_by_lines() -> None:
     assert not merge.merge_alone("relationships/sam.md", before, *sides).clean
     longer = before.replace("It.", "It.\n\nMore.\n\n")
     assert merge.merge_alone("relationships/sam.md", before, longer, before).text == longer
+
+
+@pytest.mark.parametrize("path", ["sources/narrative.yaml", "sources/relationships/sam.yaml"])
+def test_what_stands_beside_is_merged_alone(path: str) -> None:
+    before, *sides = "at: 2026-05-01\n", "at: 2026-05-02\n", "at: 2026-05-03\n"
+    assert merge.merge_alone(path, before, *sides).clean
