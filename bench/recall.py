@@ -33,7 +33,7 @@ from msgspec.structs import asdict, fields, replace
 
 from bumble.body import affects
 from bumble.body.config import EMOTIONS, FeltMemoryConfig
-from bumble.bridges.imports import ledger
+from bumble.bridges.imports import items
 from bumble.entity import changes, settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -167,7 +167,7 @@ def _of_talk(file: Path) -> dict[str, Any]:
 def said(turn: Mapping[str, Any]) -> str:
     """Return a turn as an import writes it: a picture that went with it is named in its place."""
     caption = turn.get("blip_caption")
-    shown = [ledger.marked("picture", caption)] if caption else []
+    shown = [items.marked("picture", caption)] if caption else []
     return "\n".join([turn["text"], *shown])
 
 

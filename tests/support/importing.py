@@ -6,12 +6,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bumble.bridges.imports import formats, source
-from bumble.bridges.imports.ledger import Fact, ImportContext, ImportedTalk, Item, LeftOut
+from bumble.bridges.imports.items import Fact, ImportContext, ImportedTalk, Item, LeftOut
 
 CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), str)
 
 
-def items(path: Path, name: str = "") -> tuple[str, list[Item]]:
+def read_in(path: Path, name: str = "") -> tuple[str, list[Item]]:
     """Read an import: the format that it is taken for, and what is in it."""
     with source.opened(path) as files:
         form = formats.named(name) if name else formats.detect(files)

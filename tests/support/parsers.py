@@ -24,7 +24,7 @@ from bumble.body import appraisal
 from bumble.body import soma as body_soma
 from bumble.bridges.exports import bundle
 from bumble.bridges.imports import card, foreign, formats, notes, source
-from bumble.bridges.imports.ledger import ImportContext
+from bumble.bridges.imports.items import ImportContext
 from bumble.chat import context_report
 from bumble.chat.deep_recall import read_kept
 from bumble.cli.talk import turn_view

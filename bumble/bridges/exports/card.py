@@ -17,7 +17,7 @@ from typing import Any
 
 from bumble.bridges.exports.memories import Pages
 from bumble.bridges.imports import card, foreign
-from bumble.bridges.imports.ledger import Fact, Recipe
+from bumble.bridges.imports.items import Fact, Recipe
 from bumble.entity.config import Identity
 from bumble.entity.secrets import redacted
 from bumble.records import knowledge, skills

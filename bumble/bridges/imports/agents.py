@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from bumble.bridges.imports import foreign, ledger, notes
+from bumble.bridges.imports import foreign, items, notes
 from bumble.bridges.imports.source import ImportSource
 from bumble.text.words import one_line
 
@@ -37,18 +37,18 @@ def fits_hermes(source: ImportSource) -> bool:
 
 
 def _workspace(
-    source: ImportSource, context: ledger.ImportContext, *, origin: str
-) -> Iterator[ledger.Item]:
+    source: ImportSource, context: items.ImportContext, *, origin: str
+) -> Iterator[items.Item]:
     """Read the workspaces in a folder; each has a SOUL.md or a MEMORY.md at its top."""
     found = source.matching(*SOUL)
     depth = min((name.count("/") for name in found), default=0)
     tops = sorted((n for n in found if n.count("/") == depth), key=lambda n: n[-7:] != SOUL[0])
     souls = [notes.load(source, name) for name in tops if name not in source.ours]
     bodies = [note.body for note in souls if isinstance(note, notes.NoteFile) and note.body.strip()]
-    yield from (note for note in souls if isinstance(note, ledger.LeftOut))
+    yield from (note for note in souls if isinstance(note, items.LeftOut))
     if bodies:
         whole = "\n\n".join(body.strip() for body in bodies)
-        yield ledger.ImportedPersona(_agent_name(bodies), whole)
+        yield items.ImportedPersona(_agent_name(bodies), whole)
     markdown = [name for name in source.matching("*.md") if name not in source.ours]
     rest = (name for name in markdown if name not in tops)
     yield from notes.each(source, rest, context.zone, partial(_note, origin))
@@ -68,25 +68,25 @@ def _agent_name(bodies: list[str]) -> str:
     return ""
 
 
-def _note(origin: str, note: notes.NoteFile) -> Iterator[ledger.Item]:
+def _note(origin: str, note: notes.NoteFile) -> Iterator[items.Item]:
     place = PurePosixPath(note.name)
     if place.name in INSTRUCTIONS:
-        yield ledger.LeftOut(note.name, "instructions for another program")
+        yield items.LeftOut(note.name, "instructions for another program")
     elif place.name == "SKILL.md":
         name = one_line(foreign.text(note.meta, "name") or place.parent.name)
-        yield ledger.Recipe(name, one_line(foreign.text(note.meta, "description")), note.body)
+        yield items.Recipe(name, one_line(foreign.text(note.meta, "description")), note.body)
     elif "skills" in place.parts[:-1]:
-        yield ledger.LeftOut(note.name, "files beside a skill")
+        yield items.LeftOut(note.name, "files beside a skill")
     elif origin == LETTA and ALWAYS in place.parts[:-1]:
         yield from _block({"label": place.stem, "value": note.body})
     elif place.name in (INDEX, ABOUT) and SEPARATOR in note.body:
         parts = [part.strip() for part in note.body.split(SEPARATOR) if part.strip()]
         title = "About the person" if place.name == ABOUT else "Memory"
-        yield ledger.Fact(f"{title} ({origin})", "\n".join(f"- {part}" for part in parts))
+        yield items.Fact(f"{title} ({origin})", "\n".join(f"- {part}" for part in parts))
     elif place.name in (INDEX, ABOUT):
-        yield from notes.facts(note, origin, ledger.OTHER)
+        yield from notes.facts(note, origin, items.OTHER)
     else:
-        yield from notes.dated(note, ledger.OTHER, origin)
+        yield from notes.dated(note, items.OTHER, origin)
 
 
 def fits_claude_code(source: ImportSource) -> bool:
@@ -112,22 +112,22 @@ def _beside_index(source: ImportSource) -> list[str]:
     ]
 
 
-def read_claude_code(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
+def read_claude_code(source: ImportSource, context: items.ImportContext) -> Iterator[items.Item]:
     """Read the memories; an index that has notes beside it says nothing of its own."""
     names, indices = _beside_index(source), source.matching(INDEX)
     folders = {PurePosixPath(name).parent for name in names}
 
-    def memory(note: notes.NoteFile) -> Iterator[ledger.Item]:
+    def memory(note: notes.NoteFile) -> Iterator[items.Item]:
         if note.name in indices and PurePosixPath(note.name).parent in folders:
-            yield ledger.LeftOut(note.name, "an index of the notes beside it")
+            yield items.LeftOut(note.name, "an index of the notes beside it")
         elif note.name in indices:
-            yield from notes.facts(note, CLAUDE_CODE, ledger.OTHER)
+            yield from notes.facts(note, CLAUDE_CODE, items.OTHER)
         elif len(note.body) > notes.MAX_FACT_CHARS:
-            yield from notes.dated(note, ledger.OTHER, CLAUDE_CODE)
+            yield from notes.dated(note, items.OTHER, CLAUDE_CODE)
         elif note.body.strip():
             about, body = one_line(foreign.text(note.meta, "description")), note.body.strip()
             is_told = about.rstrip("… ") in one_line(body.replace("\n>", "\n"))
-            yield ledger.Fact(
+            yield items.Fact(
                 f"{note.title} ({CLAUDE_CODE})", body if is_told else f"{about}\n\n{body}"
             )
 
@@ -145,7 +145,7 @@ def fits_letta(source: ImportSource) -> bool:
     return is_memory or any(part.shown(source) for part in AGENT_FILES)
 
 
-def read_letta(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
+def read_letta(source: ImportSource, context: items.ImportContext) -> Iterator[items.Item]:
     """Read agents with their blocks, messages and skills; or the notes of a memory folder."""
     if any(part.shown(source) for part in AGENT_FILES):
         yield from foreign.read(source, *AGENT_FILES)
@@ -153,71 +153,71 @@ def read_letta(source: ImportSource, context: ledger.ImportContext) -> Iterator[
     yield from _workspace(source, context, origin=LETTA)
 
 
-def _retired(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
-    yield ledger.LeftOut(
+def _retired(data: Mapping[str, Any]) -> Iterator[items.Item]:
+    yield items.LeftOut(
         foreign.first(data, "name"),
         "the retired form of an agent file: export the agent anew",
         broken=True,
     )
 
 
-def _agent(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+def _agent(data: Mapping[str, Any]) -> Iterator[items.Item]:
     name = foreign.first(data, "name") or LETTA
     messages = foreign.listed(data, "messages")
     said = (_said(foreign.mapping(one), number, name) for number, one in enumerate(messages))
     if messages:
         talk_id = f"{foreign.first(data, 'id') or name} {name}"
-        yield from ledger.talk(talk_id, name, foreign.moment(data, "created_at"), said)
+        yield from items.talk(talk_id, name, foreign.moment(data, "created_at"), said)
 
 
-def _said(message: Mapping[str, Any], number: int, name: str) -> ledger.ImportedMessage:
+def _said(message: Mapping[str, Any], number: int, name: str) -> items.ImportedMessage:
     role, turn_id = foreign.text(message, "role"), foreign.first(message, "id") or str(number)
     at, own = foreign.moment(message, "created_at"), role == "user"
-    head = ledger.head(turn_id, at, name, foreign.text(message, "model"), own=own)
+    head = items.head(turn_id, at, name, foreign.text(message, "model"), own=own)
     pieces = foreign.several(message, "content")
     if role in ("user", "assistant"):
         blocks = [_piece(piece, own=own) for piece in pieces]
     else:
-        blocks = [
-            ledger.ImportedBlock(why=ledger.RESULTS if role == "tool" else ledger.SYSTEM)
-        ] * len(pieces)
-    return ledger.ImportedMessage(
+        blocks = [items.ImportedBlock(why=items.RESULTS if role == "tool" else items.SYSTEM)] * len(
+            pieces
+        )
+    return items.ImportedMessage(
         head, [*blocks, *map(_call, foreign.listed(message, "tool_calls"))]
     )
 
 
-def _piece(piece: object, *, own: bool) -> ledger.ImportedBlock:
+def _piece(piece: object, *, own: bool) -> items.ImportedBlock:
     kind = "text" if isinstance(piece, str) else foreign.text(piece, "type")
     if "reasoning" in kind:
-        return ledger.ImportedBlock(why=ledger.THOUGHTS)
+        return items.ImportedBlock(why=items.THOUGHTS)
     if kind != "text":
-        return ledger.mark("picture") if kind == "image" else ledger.unknown(kind)
+        return items.mark("picture") if kind == "image" else items.unknown(kind)
     words = foreign.text(piece) or foreign.text(piece, "text")
     wrapped = foreign.mapping(foreign.json_of(words)) if own and words.startswith("{") else {}
     if {"type", "time"} <= set(wrapped):  # by some versions, what nobody said likewise
         words = foreign.text(wrapped, "message") if wrapped["type"] == "user_message" else ""
-    return ledger.ImportedBlock(words, "" if words.strip() else ledger.SYSTEM)
+    return items.ImportedBlock(words, "" if words.strip() else items.SYSTEM)
 
 
-def _call(call: object) -> ledger.ImportedBlock:
+def _call(call: object) -> items.ImportedBlock:
     """Read what an older agent said by a tool; no other call says anything."""
     function = foreign.mapping(call, "function") or foreign.mapping(call)
     said = foreign.first(
         foreign.mapping(foreign.json_of(foreign.text(function, "arguments"))), "message"
     )
     is_said = function.get("name") == SAYS and said
-    return ledger.ImportedBlock(said) if is_said else ledger.ImportedBlock(why=ledger.CALLS)
+    return items.ImportedBlock(said) if is_said else items.ImportedBlock(why=items.CALLS)
 
 
-def _block(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+def _block(data: Mapping[str, Any]) -> Iterator[items.Item]:
     label, value = foreign.text(data, "label"), foreign.text(data, "value")
     if value.strip() and label == PERSONA:
-        yield ledger.ImportedPersona("", value)
+        yield items.ImportedPersona("", value)
     elif value.strip():
-        yield ledger.Fact(f"{label or 'Memory'} (Letta)", value)
+        yield items.Fact(f"{label or 'Memory'} (Letta)", value)
 
 
-def _skill(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+def _skill(data: Mapping[str, Any]) -> Iterator[items.Item]:
     name, whole = (
         foreign.text(data, "name"),
         foreign.first(data, "content") or foreign.text(data, "files", "SKILL.md"),
@@ -225,10 +225,10 @@ def _skill(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     if not name:
         raise ValueError("a skill without a name")
     if not whole.strip():
-        yield ledger.LeftOut(name, "skills of which only the name is there")
+        yield items.LeftOut(name, "skills of which only the name is there")
         return
     meta, body = notes.split(whole)
-    yield ledger.Recipe(
+    yield items.Recipe(
         name,
         foreign.first(data, "description") or one_line(foreign.text(meta, "description")),
         body,

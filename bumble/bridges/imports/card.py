@@ -21,7 +21,7 @@ from typing import Any
 from bumble import patterns
 from bumble.bridges.imports import foreign
 from bumble.bridges.imports.foreign import first, mapping, mappings, text, texts
-from bumble.bridges.imports.ledger import (
+from bumble.bridges.imports.items import (
     Fact,
     ImportContext,
     ImportedPersona,

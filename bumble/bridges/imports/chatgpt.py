@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bumble import patterns
-from bumble.bridges.imports import foreign, ledger
+from bumble.bridges.imports import foreign, items
 
 REMEMBERED = "bio"  # whom the assistant tells what it wants to remember
 CANVAS = "canmore."  # tools that write a document beside the talk
 CODE = ("python", "container", "code_interpreter")  # tools that run code, or what begins so
 _LEFT = {  # kinds of content that nobody said to the person
-    **dict.fromkeys(("thoughts", "reasoning_recap"), ledger.THOUGHTS),
+    **dict.fromkeys(("thoughts", "reasoning_recap"), items.THOUGHTS),
     **dict.fromkeys(
-        ("user_editable_context", "model_editable_context", "app_pairing_content"), ledger.SYSTEM
+        ("user_editable_context", "model_editable_context", "app_pairing_content"), items.SYSTEM
     ),
-    **dict.fromkeys(("tether_browsing_display", "tether_quote", "sonic_webpage"), ledger.RESULTS),
-    "system_error": ledger.ERRORS,
+    **dict.fromkeys(("tether_browsing_display", "tether_quote", "sonic_webpage"), items.RESULTS),
+    "system_error": items.ERRORS,
 }
 _EMPTY: tuple[object, ...] = ("", None, {}, [])
 _TEXTS = ("text", "multimodal_text", "code", "execution_output", "")
@@ -35,10 +35,10 @@ _MARKED = patterns.compile(
 _WORDED = ("entity", "url", "link_title")  # kinds that stand for words; the others cite
 
 
-def _conversation(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+def _conversation(data: Mapping[str, Any]) -> Iterator[items.Item]:
     title, talk_id = foreign.text(data, "title"), foreign.first(data, "conversation_id", "id")
     if data.get("is_do_not_remember") is True:
-        yield ledger.LeftOut(title or talk_id, "conversations that were not to be remembered")
+        yield items.LeftOut(title or talk_id, "conversations that were not to be remembered")
         return
     nodes = foreign.mapping(data, "mapping")
     if not nodes:
@@ -46,7 +46,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
     talk_id = talk_id or f"{next(iter(nodes))} {data.get('create_time')}"  # before May 2023
     at = foreign.moment(data, "create_time") or foreign.moment(data, "update_time")
     said = _said(nodes, data.get("current_node"), foreign.text(data, "default_model_slug"))
-    yield from ledger.talk(talk_id, title, at, said)
+    yield from items.talk(talk_id, title, at, said)
 
 
 FILES = foreign.Files(
@@ -57,16 +57,14 @@ FILES = foreign.Files(
 )
 
 
-def _said(
-    nodes: Mapping[str, Any], current: object, model: str
-) -> Iterator[ledger.ImportedMessage]:
+def _said(nodes: Mapping[str, Any], current: object, model: str) -> Iterator[items.ImportedMessage]:
     """Yield the messages of the branch that was shown last; of all others what is left out."""
     parents = {node_id: foreign.text(node, "parent") for node_id, node in nodes.items()}
     times = {one: foreign.moment(node, "message", "create_time") for one, node in nodes.items()}
     is_known = isinstance(current, str) and current in nodes
-    leaf = str(current) if is_known else ledger.newest_leaf(parents, times)
+    leaf = str(current) if is_known else items.newest_leaf(parents, times)
 
-    def message(node_id: str) -> ledger.ImportedMessage:
+    def message(node_id: str) -> items.ImportedMessage:
         data = foreign.at(nodes[node_id], "message")
         if not isinstance(data, dict):  # one piece of nobody's
             data = {"content": {"odd": data}}
@@ -75,15 +73,15 @@ def _said(
             foreign.text(data, "metadata", "model_slug"),
         )
         own = foreign.text(data, "author", "role") == "user"
-        head = ledger.head(turn_id, times[node_id], "ChatGPT", slug or model, own=own)
-        way = (foreign.at(nodes[one], "message") for one in ledger.branch(parents, node_id))
+        head = items.head(turn_id, times[node_id], "ChatGPT", slug or model, own=own)
+        way = (foreign.at(nodes[one], "message") for one in items.branch(parents, node_id))
         is_canvas = foreign.text(data, "recipient").startswith(CANVAS)
-        return ledger.ImportedMessage(head, _blocks(data, _document(way) if is_canvas else ""))
+        return items.ImportedMessage(head, _blocks(data, _document(way) if is_canvas else ""))
 
-    return ledger.of_branches(parents, leaf, message)
+    return items.of_branches(parents, leaf, message)
 
 
-def _blocks(message: Mapping[str, Any], document: str) -> list[ledger.ImportedBlock]:
+def _blocks(message: Mapping[str, Any], document: str) -> list[items.ImportedBlock]:
     """Read all that stands in a message: its parts, and what was attached."""
     content = foreign.mapping(message, "content")
     parts = [*foreign.listed(content, "parts"), *foreign.listed(content, "thoughts")]
@@ -99,17 +97,17 @@ def _blocks(message: Mapping[str, Any], document: str) -> list[ledger.ImportedBl
     blocks = []
     for part in parts:
         is_picture = "image" in foreign.text(part, "content_type")
-        if is_picture and why in ("", ledger.RESULTS):
+        if is_picture and why in ("", items.RESULTS):
             drawn = foreign.first(
                 foreign.at(part, "metadata", "dalle"), "serialization_title", "prompt"
             )
             name = names.get(_asset(part), "") or drawn[:200] or _asset(part)
-            blocks.append(ledger.mark("picture", name))
+            blocks.append(items.mark("picture", name))
         else:
-            blocks.append(ledger.ImportedBlock(why=why) if why else _block(message, part, document))
+            blocks.append(items.ImportedBlock(why=why) if why else _block(message, part, document))
     beside = (one for one in attached if foreign.at(one, "id") not in shown)
-    marks = (ledger.mark("file", foreign.first(one, "name", "id")) for one in beside)
-    return [*blocks, *(ledger.ImportedBlock(why=why) if why else mark for mark in marks)]
+    marks = (items.mark("file", foreign.first(one, "name", "id")) for one in beside)
+    return [*blocks, *(items.ImportedBlock(why=why) if why else mark for mark in marks)]
 
 
 def _asset(part: object) -> str:
@@ -127,13 +125,13 @@ def _unsaid(message: Mapping[str, Any]) -> str:
     if kind in _LEFT:
         return _LEFT[kind]
     if foreign.at(message, "metadata", "is_visually_hidden_from_conversation") is True:
-        return ledger.HIDDEN
+        return items.HIDDEN
     made = recipient == REMEMBERED or recipient.startswith((CANVAS, *CODE))
     if role == "assistant" and recipient != "all" and not made:
-        return ledger.CALLS
+        return items.CALLS
     if role == "tool" and not (_is_report(message) or kind == "execution_output"):
-        return ledger.RESULTS
-    return "" if role in ("user", "assistant", "tool") else ledger.SYSTEM
+        return items.RESULTS
+    return "" if role in ("user", "assistant", "tool") else items.SYSTEM
 
 
 def _is_report(message: Mapping[str, Any]) -> bool:
@@ -142,32 +140,32 @@ def _is_report(message: Mapping[str, Any]) -> bool:
     return is_result or meta.get("async_task_type") == "research"
 
 
-def _block(message: Mapping[str, Any], part: object, document: str) -> ledger.ImportedBlock:
+def _block(message: Mapping[str, Any], part: object, document: str) -> items.ImportedBlock:
     """Read a part of a message that was said, and what the assistant made in it."""
     kind, content = (
         foreign.text(part, "content_type"),
         foreign.text(message, "content", "content_type"),
     )
     if ("audio" in kind and kind != "audio_transcription") or "video" in kind:
-        return ledger.ImportedBlock(why=ledger.MEDIA)
+        return items.ImportedBlock(why=items.MEDIA)
     words = foreign.text(part) or foreign.text(part, "text")
     if not words.strip() or kind not in ("audio_transcription", *_TEXTS) or content not in _TEXTS:
-        return ledger.unknown(kind or content)
+        return items.unknown(kind or content)
     recipient = foreign.text(message, "recipient")
     if recipient == REMEMBERED:
-        return ledger.to_memory(words)
+        return items.to_memory(words)
     if recipient.startswith(CANVAS):
         return _written(words, document)
     if _is_report(message):
-        return ledger.titled("report", foreign.text(message, "metadata", "async_task_title"), words)
+        return items.titled("report", foreign.text(message, "metadata", "async_task_title"), words)
     if content == "execution_output":
-        return ledger.ImportedBlock(f"[output]\n{ledger.fenced(words)}")
+        return items.ImportedBlock(f"[output]\n{items.fenced(words)}")
     if content == "code" or recipient.startswith(CODE):
-        return ledger.ImportedBlock(
-            ledger.fenced(words, foreign.text(message, "content", "language"))
+        return items.ImportedBlock(
+            items.fenced(words, foreign.text(message, "content", "language"))
         )
     shown = _MARKED.sub(_worded, words)
-    return ledger.ImportedBlock(shown if shown.strip() else words)
+    return items.ImportedBlock(shown if shown.strip() else words)
 
 
 def _worded(mark: re.Match[str]) -> str:
@@ -190,17 +188,17 @@ def _document(way: Iterable[object]) -> str:
     return next(filter(None, reversed(names)), "")
 
 
-def _written(words: str, document: str) -> ledger.ImportedBlock:
+def _written(words: str, document: str) -> items.ImportedBlock:
     """Read a document, what of it was changed, or what was remarked on it."""
     data = foreign.mapping(foreign.json_of(words))
     name = document or foreign.text(data, "name")
     changed = [foreign.text(one, "replacement") for one in foreign.mappings(data, "updates")]
     remarks = [foreign.text(one, "comment") for one in foreign.mappings(data, "comments")]
     if whole := foreign.text(data, "content").strip() and foreign.text(data, "content"):
-        return ledger.titled("document", name, whole)
+        return items.titled("document", name, whole)
     if any(map(str.strip, changed)):
-        return ledger.titled("document changed", name, "\n\n".join(filter(str.strip, changed)))
+        return items.titled("document changed", name, "\n\n".join(filter(str.strip, changed)))
     if any(map(str.strip, remarks)):
         told = "\n".join(f"- {remark}" for remark in remarks if remark.strip())
-        return ledger.titled("remarks on", name, told)
-    return ledger.titled("document", name, ledger.fenced(words))
+        return items.titled("remarks on", name, told)
+    return items.titled("document", name, items.fenced(words))

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from bumble import patterns
-from bumble.bridges.imports.ledger import Item, LeftOut
+from bumble.bridges.imports.items import Item, LeftOut
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 from bumble.text import moments

@@ -16,7 +16,7 @@ from bumble.bridges.imports import (
     gemini,
     notes,
 )
-from bumble.bridges.imports.ledger import ImportContext, Item, LeftOut
+from bumble.bridges.imports.items import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, UsageError

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bumble.bridges.imports import foreign, ledger
+from bumble.bridges.imports import foreign, items
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
 
@@ -49,7 +49,7 @@ def _pages(source: ImportSource) -> list[str]:
     return [name for name, head in heads.items() if b"outer-cell" in head and b"--title" in head]
 
 
-def read_gemini(source: ImportSource, context: ledger.ImportContext) -> Iterator[ledger.Item]:
+def read_gemini(source: ImportSource, context: items.ImportContext) -> Iterator[items.Item]:
     """Read the turns, day by day; they stand newest first."""
     pages = _pages(source)
     for name in pages:
@@ -57,12 +57,12 @@ def read_gemini(source: ImportSource, context: ledger.ImportContext) -> Iterator
     yield from _by_day(foreign.read(source, GEMINI, besides=pages, alone=not pages), context.zone)
 
 
-def _by_day(items: Iterable[ledger.Item], zone: tzinfo) -> Iterator[ledger.Item]:
+def _by_day(found: Iterable[items.Item], zone: tzinfo) -> Iterator[items.Item]:
     """Make a talk of the turns of a day."""
     day: date | None = None
-    turns: list[ledger.ImportedTurn] = []
-    for item in items:
-        if not isinstance(item, ledger.ImportedTalk):
+    turns: list[items.ImportedTurn] = []
+    for item in found:
+        if not isinstance(item, items.ImportedTalk):
             yield item
         elif item.at is not None and item.turns:
             here = item.at.astimezone(zone).date()
@@ -75,18 +75,18 @@ def _by_day(items: Iterable[ledger.Item], zone: tzinfo) -> Iterator[ledger.Item]
         yield _talk(day, turns)
 
 
-def _talk(day: date, turns: list[ledger.ImportedTurn]) -> ledger.ImportedTalk:
+def _talk(day: date, turns: list[items.ImportedTurn]) -> items.ImportedTalk:
     ordered = sorted(turns, key=lambda turn: turn.at.timestamp() if turn.at else 0.0)
-    return ledger.ImportedTalk(f"day {day}", f"{GEMINI_NAME}, {day}", ordered[0].at, tuple(ordered))
+    return items.ImportedTalk(f"day {day}", f"{GEMINI_NAME}, {day}", ordered[0].at, tuple(ordered))
 
 
-def _record(data: Mapping[str, Any]) -> Iterator[ledger.Item]:
+def _record(data: Mapping[str, Any]) -> Iterator[items.Item]:
     asked, told = _details(data)
     shown = (plain(foreign.text(one, "html")) for one in foreign.listed(data, "safeHtmlItem"))
-    answers = [ledger.ImportedBlock(one, "" if one else "answers without words") for one in shown]
+    answers = [items.ImportedBlock(one, "" if one else "answers without words") for one in shown]
     labels = [foreign.text(data, "header"), *foreign.texts(data, "products")]
     attached = [
-        ledger.mark(kind, foreign.text(one) or foreign.text(one, "name"))
+        items.mark(kind, foreign.text(one) or foreign.text(one, "name"))
         for key, kind in ATTACHED.items()
         for one in foreign.several(data, key)
     ]
@@ -104,29 +104,29 @@ def _entry(
     at: datetime | None,
     title: str,
     labels: str,
-    asked: Sequence[ledger.ImportedBlock],
-    answers: Sequence[ledger.ImportedBlock],
+    asked: Sequence[items.ImportedBlock],
+    answers: Sequence[items.ImportedBlock],
     *,
     is_prompt: bool = False,
-) -> Iterator[ledger.Item]:
+) -> Iterator[items.Item]:
     """Read a record of an activity: what somebody asked, and what was answered."""
     if at is None:
         raise ValueError("a record without a time")
     if labels.strip() and not any(name in labels.casefold() for name in NAMES):
-        yield ledger.LeftOut(title[:60], "records of other services", is_block=True)
+        yield items.LeftOut(title[:60], "records of other services", is_block=True)
         return
     verb, words = _parted(title)
     if not (verb or is_prompt or any(block.text for block in answers)):
-        yield ledger.LeftOut(title[:60], "records that are no prompt", is_block=True)
+        yield items.LeftOut(title[:60], "records that are no prompt", is_block=True)
         return
     key = hashlib.sha256(f"{at.isoformat()} {words}".encode("utf-8", "replace")).hexdigest()[:24]
-    prompt = [ledger.ImportedBlock(words)] if words.strip() else []
+    prompt = [items.ImportedBlock(words)] if words.strip() else []
     said = (
-        ledger.ImportedMessage(ledger.head(key, at, "", own=True), [*prompt, *asked]),
-        ledger.ImportedMessage(ledger.head(f"{key} answer", at, GEMINI_NAME, own=False), answers),
+        items.ImportedMessage(items.head(key, at, "", own=True), [*prompt, *asked]),
+        items.ImportedMessage(items.head(f"{key} answer", at, GEMINI_NAME, own=False), answers),
     )
-    for item in ledger.talk(key, "", at, said):
-        yield replace(item, what=title[:60]) if isinstance(item, ledger.LeftOut) else item
+    for item in items.talk(key, "", at, said):
+        yield replace(item, what=title[:60]) if isinstance(item, items.LeftOut) else item
 
 
 def _parted(title: str) -> tuple[str, str]:
@@ -138,7 +138,7 @@ def _parted(title: str) -> tuple[str, str]:
     return verb, plain_title.removeprefix(verb)
 
 
-def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[ledger.Item]:
+def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[items.Item]:
     """Read the records of a web page."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     page, number = _Page(), 0
@@ -150,13 +150,13 @@ def _page(source: ImportSource, name: str, zone: tzinfo) -> Iterator[ledger.Item
                     number += 1
                     yield from foreign.tried(f"{name}, number {number}", _card(cells, zone))
     except (*UNREADABLE, UnsafePathError) as error:
-        yield ledger.LeftOut(name, f"can't be read: {reason(error)}", broken=True)
+        yield items.LeftOut(name, f"can't be read: {reason(error)}", broken=True)
     page.close()
     for cells in page.taken(least=0):
         yield from foreign.tried(f"{name}, the last", _card(cells, zone))
 
 
-def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[ledger.Item]:
+def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[items.Item]:
     """Read a record of a page: what was asked, a line that says when, what was answered."""
     lines = cells["said"].split("\n")
     times = (
@@ -167,7 +167,7 @@ def _card(cells: Mapping[str, str], zone: tzinfo) -> Iterator[ledger.Item]:
     place, at = next(((n, at) for n, at in times if at), (0, None))
     told = "\n".join(lines[place + 1 :]).strip()
     asked = "\n".join(lines[:place]).strip()
-    answers = [ledger.ImportedBlock(told)] if told else []
+    answers = [items.ImportedBlock(told)] if told else []
     yield from _entry(at, asked or lines[0], cells["labels"], (), answers)
 
 
@@ -180,13 +180,13 @@ GEMINI = foreign.Files(
 
 def _details(
     data: Mapping[str, Any],
-) -> tuple[list[ledger.ImportedBlock], list[ledger.ImportedBlock]]:
+) -> tuple[list[items.ImportedBlock], list[items.ImportedBlock]]:
     """Read the other two forms of a record: what was asked, and what was answered."""
-    asked, told = list[ledger.ImportedBlock](), list[ledger.ImportedBlock]()
+    asked, told = list[items.ImportedBlock](), list[items.ImportedBlock]()
     for one in foreign.mappings(data, "details"):
         if words := foreign.first(one, "value"):
-            (asked if one.get("name") == "Request" else told).append(ledger.ImportedBlock(words))
-    told += [ledger.unknown("userInteraction")] * len(foreign.listed(data, "userInteractions"))
+            (asked if one.get("name") == "Request" else told).append(items.ImportedBlock(words))
+    told += [items.unknown("userInteraction")] * len(foreign.listed(data, "userInteractions"))
     return asked, told
 
 
@@ -217,7 +217,7 @@ class _Plain(HTMLParser):
         self.parts += ["\n"] * (tag in _BLOCKS) + ["- "] * (tag == "li")
         if tag == "img":
             shown = dict(attrs)
-            self.parts.append(ledger.marked("picture", shown.get("alt") or shown.get("src") or ""))
+            self.parts.append(items.marked("picture", shown.get("alt") or shown.get("src") or ""))
 
     def handle_endtag(self, tag: str) -> None:
         self.unseen = max(0, self.unseen - (tag in _UNSEEN))

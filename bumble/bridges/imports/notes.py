@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from bumble import patterns
 from bumble.bridges.exports.destination import MARK
 from bumble.bridges.imports import foreign
-from bumble.bridges.imports.ledger import (
+from bumble.bridges.imports.items import (
     OTHER,
     PERSON,
     Fact,

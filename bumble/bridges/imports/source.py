@@ -22,7 +22,7 @@ from typing import BinaryIO, cast
 from msgspec import Struct, field
 
 from bumble.bridges.exports.destination import HASHES, MARK, listed
-from bumble.bridges.imports.ledger import LeftOut
+from bumble.bridges.imports.items import LeftOut
 from bumble.errors import ImportInvalidError, UnsafePathError
 from bumble.files import disk
 

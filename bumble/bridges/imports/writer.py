@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.bridges.imports import card
-from bumble.bridges.imports.ledger import (
+from bumble.bridges.imports.items import (
     PERSON,
     Fact,
     ImportedPersona,

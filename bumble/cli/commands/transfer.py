@@ -13,7 +13,7 @@ import typer
 from msgspec.structs import replace
 
 from bumble.bridges.exports import agents, bundle, card, destination, memories
-from bumble.bridges.imports import foreign, formats, ledger, source, writer
+from bumble.bridges.imports import foreign, formats, items, source, writer
 from bumble.cli import command, listing, opening, output, people, writing
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import ENTITY_FILE
@@ -222,7 +222,7 @@ def import_(
             opened.shell.now(),
             first,
         )
-        context = ledger.ImportContext(opened.zone, partial(opened.identity.named, person=who.name))
+        context = items.ImportContext(opened.zone, partial(opened.identity.named, person=who.name))
         report = writer.run(wanted.read(files, context), importer)
         for item in files.left_out:
             report.leave(item)
@@ -235,7 +235,7 @@ def import_(
 
 
 def _show(
-    opened: opening.Opened, wanted: formats.Format, report: ledger.ImportReport, *, dry_run: bool
+    opened: opening.Opened, wanted: formats.Format, report: items.ImportReport, *, dry_run: bool
 ) -> None:
     data = {"format": wanted.name, "dry_run": dry_run, "changed": report.changed, **report.data()}
     verb = "Would import" if dry_run else "Imported"

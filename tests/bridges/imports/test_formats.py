@@ -9,50 +9,50 @@ from typing import Any
 
 import pytest
 
-from bumble.bridges.imports import card, formats, ledger
-from bumble.bridges.imports.ledger import OTHER, PERSON, ImportedPersona, LeftOut, Recipe
+from bumble.bridges.imports import card, formats, items
+from bumble.bridges.imports.items import OTHER, PERSON, ImportedPersona, LeftOut, Recipe
 from bumble.entity import create
 from bumble.entity.create import NewEntity
 from bumble.errors import ImportInvalidError
 from tests.support import exports
-from tests.support.importing import facts, items, left, said, talks
+from tests.support.importing import facts, left, read_in, said, talks
 
 
 def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
     made = exports.every(tmp_path)
     assert set(made) == set(formats.NAMES)
-    assert {name: items(path)[0] for name, path in made.items()} == {name: name for name in made}
+    assert {name: read_in(path)[0] for name, path in made.items()} == {name: name for name in made}
 
 
 def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(ImportInvalidError, match="chatgpt, claude"):
-        items(tmp_path / "notes.txt")
+        read_in(tmp_path / "notes.txt")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A")
     with pytest.raises(ImportInvalidError, match="--format obsidian"):
-        items(tmp_path / "notes")
+        read_in(tmp_path / "notes")
     bea = create.create(tmp_path / "bea", NewEntity("Bea", "curious", "Sam", "UTC")).root
     with pytest.raises(ImportInvalidError, match="it is an entity itself"):
-        items(bea)
-    assert set(left(items(bea, "obsidian")[1])) == {"files that bumble wrote itself"}
+        read_in(bea)
+    assert set(left(read_in(bea, "obsidian")[1])) == {"files that bumble wrote itself"}
     with pytest.raises(ImportInvalidError, match="No such file"):
-        items(tmp_path / "absent.zip")
+        read_in(tmp_path / "absent.zip")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ImportInvalidError, match="nothing in it"):
-        items(tmp_path / "empty")
+        read_in(tmp_path / "empty")
 
 
 def test_a_file_that_breaks_off_says_so(tmp_path: Path) -> None:
     (tmp_path / "card.json").write_text(json.dumps(exports.card())[:60])
     with pytest.raises(ImportInvalidError, match="no JSON: "):
-        items(tmp_path / "card.json")
+        read_in(tmp_path / "card.json")
     whole = exports.zipped(tmp_path / "whole.zip", **{"conversations.json": [exports.gpt_moving()]})
     (tmp_path / "cut.zip").write_bytes(whole.read_bytes()[:100])
     with pytest.raises(ImportInvalidError, match="breaks off or is damaged"):
-        items(tmp_path / "cut.zip")
+        read_in(tmp_path / "cut.zip")
     book = exports.as_json(tmp_path / "book.json", {"spec": "lorebook_v3", "data": {"entries": 7}})
-    assert left(items(book)[1], broken=True) == ["a lorebook without entries"]
+    assert left(read_in(book)[1], broken=True) == ["a lorebook without entries"]
 
 
 def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
         "parent": "3",
         "message": message("side", "assistant", "Another answer."),
     }
-    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    _, read = read_in(exports.as_json(tmp_path / "conversations.json", [talk]))
     assert said(read) == [
         (PERSON, "", "[picture]\n\nWhat is this?"),
         (OTHER, "ChatGPT", "```python\n1\n```"),
@@ -89,11 +89,11 @@ def test_chatgpt_shows_the_branch_shown_last_and_nothing_internal(tmp_path: Path
     assert talks(read)[0].turns[-1].model == "gpt-6"
     aside = {item.why: item.count for item in read if isinstance(item, LeftOut)}
     assert aside == {
-        ledger.SYSTEM: 1,
-        ledger.CALLS: 1,
-        ledger.RESULTS: 1,
-        ledger.HIDDEN: 1,
-        ledger.ASIDE: 1,
+        items.SYSTEM: 1,
+        items.CALLS: 1,
+        items.RESULTS: 1,
+        items.HIDDEN: 1,
+        items.ASIDE: 1,
     }
 
 
@@ -103,7 +103,9 @@ def test_chatgpt_circles_end_and_one_bad_conversation_ends_nothing(tmp_path: Pat
     secret = {**exports.gpt_moving(), "is_do_not_remember": True}
     bad: list[Any] = [{"title": "x"}, 7, {"id": "e", "mapping": {}}, {"id": "f", "mapping": [1]}]
     good = {**exports.gpt_moving(), "id": "ok", "conversation_id": "ok"}
-    _, read = items(exports.as_json(tmp_path / "conversations.json", [circle, *bad, secret, good]))
+    _, read = read_in(
+        exports.as_json(tmp_path / "conversations.json", [circle, *bad, secret, good])
+    )
     assert [talk.id for talk in talks(read)] == ["c1", "ok"]
     assert len(left(read, broken=True)) == 4
     assert "conversations that were not to be remembered" in left(read)
@@ -125,7 +127,7 @@ def test_claude_keeps_attached_files_apart_from_what_was_said(tmp_path: Path) ->
         memories_json=memories,
         projects__p1_json=project,
     )
-    _, read = items(path)
+    _, read = read_in(path)
     assert said(read) == [
         (PERSON, "", "My bakery"),
         (OTHER, "plan.md", "Buy flour."),
@@ -154,7 +156,7 @@ def test_a_card_of_any_version_and_form_is_the_same_character(
         path.write_bytes(exports.png(**{"chara": old, keyword: exports.encoded(data)}))
     else:
         exports.zipped(path, card_json=data, assets__icon="x")
-    name, read = items(path)
+    name, read = read_in(path)
     assert name == "card"
     [persona] = [item for item in read if isinstance(item, ImportedPersona)]
     start = "" if version == 1 else "Speak softly.\n\n"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.bridges.imports import card, foreign, formats, source
-from bumble.bridges.imports.ledger import (
+from bumble.bridges.imports.items import (
     Fact,
     ImportContext,
     ImportedPersona,

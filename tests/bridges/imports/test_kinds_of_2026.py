@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bumble.bridges.imports import ledger
-from bumble.bridges.imports.ledger import ImportedPersona, ImportedTalk, Item, LeftOut
+from bumble.bridges.imports import items
+from bumble.bridges.imports.items import ImportedPersona, ImportedTalk, Item, LeftOut
 from bumble.errors import ImportInvalidError
 from tests.support import exports
-from tests.support.importing import items, said
+from tests.support.importing import read_in, said
 
 ENTITY = '\ue200entity\ue202["city","Porto","a city in Portugal"]\ue201'
 LINK = "\ue200url\ue202the ferry\ue202https://example.org/ferry\ue201"
@@ -27,7 +27,7 @@ def left(read: list[Item]) -> Counter[str]:
 def test_a_name_or_a_link_that_chatgpt_shows_as_a_card_keeps_its_words(tmp_path: Path) -> None:
     text = f"Go to {ENTITY} by {LINK}, or{ENTITY.replace('[', 'x')}.{CITED}"
     talk = exports.gpt_talk("c1", exports.gpt_message("1", "assistant", text))
-    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    _, read = read_in(exports.as_json(tmp_path / "conversations.json", [talk]))
     assert said(read)[0][2] == (
         "Go to Porto by [the ferry](https://example.org/ferry), "
         'orx"city","Porto","a city in Portugal"].'
@@ -51,17 +51,17 @@ def test_what_claude_noted_and_spoke_is_taken_and_its_cards_are_counted(tmp_path
         {"type": "voice_note", "transcript": "Thank you."},
     )
     talk["summary"] = "**Conversation Overview** A soup."
-    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    _, read = read_in(exports.as_json(tmp_path / "conversations.json", [talk]))
     [(_, _, text)] = said(read)
     assert text == "(to its memory) Sam is vegan\n\nThank you."
-    assert left(read) == {"summaries that Claude made of conversations": 1, ledger.CALLS: 1}
+    assert left(read) == {"summaries that Claude made of conversations": 1, items.CALLS: 1}
 
 
 def test_a_talk_of_claude_that_is_refused_is_counted_once(tmp_path: Path) -> None:
     talk = of_claude({"type": "text", "text": "Hello."})
     del talk["uuid"]
     talk["summary"] = "A hello."
-    _, read = items(exports.as_json(tmp_path / "conversations.json", [talk]))
+    _, read = read_in(exports.as_json(tmp_path / "conversations.json", [talk]))
     assert left(read) == {"a conversation without an id": 1}
 
 
@@ -77,7 +77,7 @@ def test_takeout_of_gemini_is_read_by_what_each_record_is(tmp_path: Path) -> Non
         record("Created a canvas"),
         record("Searched for boots", "x", "Search"),
     ]
-    _, read = items(exports.as_json(tmp_path / "MyActivity.json", records))
+    _, read = read_in(exports.as_json(tmp_path / "MyActivity.json", records))
     assert sorted(text for *_, text in said(read)) == [
         *("Das Meer geht.", "The sea moves.", "Was ist Ebbe?", "good night", "what is a tide"),
     ]
@@ -88,7 +88,7 @@ def test_of_deepseek_the_newest_branch_is_taken_and_its_thoughts_are_counted(
     tmp_path: Path,
 ) -> None:
     path = exports.as_json(tmp_path / "conversations.json", [exports.deepseek_talk()])
-    form, read = items(path)
+    form, read = read_in(path)
     assert (form, said(read)) == (
         "deepseek",
         [
@@ -96,11 +96,11 @@ def test_of_deepseek_the_newest_branch_is_taken_and_its_thoughts_are_counted(
             ("other", "DeepSeek", "How old is it?"),
         ],
     )
-    assert left(read) == {ledger.THOUGHTS: 1, ledger.RESULTS: 1, ledger.ASIDE: 1}
+    assert left(read) == {items.THOUGHTS: 1, items.RESULTS: 1, items.ASIDE: 1}
 
 
 def test_of_le_chat_the_pieces_of_an_answer_are_one_text(tmp_path: Path) -> None:
-    form, read = items(exports.zipped(tmp_path / "a.zip", **{"chat-c1_json": exports.le_chat()}))
+    form, read = read_in(exports.zipped(tmp_path / "a.zip", **{"chat-c1_json": exports.le_chat()}))
     assert (form, [text for *_, text in said(read)]) == (
         "mistral",
         [
@@ -109,11 +109,11 @@ def test_of_le_chat_the_pieces_of_an_answer_are_one_text(tmp_path: Path) -> None
         ],
     )
     unknown = "blocks of a kind that is not known: custom_element"
-    assert left(read) == {ledger.CITED: 1, ledger.CALLS: 1, unknown: 1}
+    assert left(read) == {items.CITED: 1, items.CALLS: 1, unknown: 1}
 
 
 def test_in_a_group_of_characters_each_is_named_who_speaks(tmp_path: Path) -> None:
-    form, read = items(exports.folder(tmp_path, {"chats/x.jsonl": exports.silly_chat()}))
+    form, read = read_in(exports.folder(tmp_path, {"chats/x.jsonl": exports.silly_chat()}))
     assert (form, said(read)) == (
         "sillytavern",
         [
@@ -122,7 +122,7 @@ def test_in_a_group_of_characters_each_is_named_who_speaks(tmp_path: Path) -> No
             ("other", "Bo", "Its name?\n\n[picture: owl.png]"),
         ],
     )
-    assert left(read) == {ledger.ASIDE: 1, ledger.THOUGHTS: 1, ledger.HIDDEN: 1}
+    assert left(read) == {items.ASIDE: 1, items.THOUGHTS: 1, items.HIDDEN: 1}
     [talk] = [item for item in read if isinstance(item, ImportedTalk)]
     assert talk.title == "Ada, Bo"
     assert [turn.at.minute for turn in talk.turns if turn.at] == [13, 14, 15]
@@ -130,7 +130,7 @@ def test_in_a_group_of_characters_each_is_named_who_speaks(tmp_path: Path) -> No
 
 def test_a_picture_without_a_name_is_not_made_up(tmp_path: Path) -> None:
     chat = exports.silly_chat().replace('"a/owl.png"', "true")
-    _, read = items(exports.folder(tmp_path, {"chats/x.jsonl": chat}))
+    _, read = read_in(exports.folder(tmp_path, {"chats/x.jsonl": chat}))
     assert said(read)[-1] == ("other", "Bo", "Its name?")
 
 
@@ -144,7 +144,7 @@ def test_a_page_of_gemini_is_read_as_its_json_is(tmp_path: Path) -> None:
         ("Prompted Of wood?", "2 Smarch 2026, 25:99 XYZ<br><p>Of oak.</p>"),
     )
     place = "Takeout/Mes activités/Applications Gemini/MonActivité.html"
-    form, read = items(exports.folder(tmp_path, {place: page, "archive_browser.html": "<p>"}))
+    form, read = read_in(exports.folder(tmp_path, {place: page, "archive_browser.html": "<p>"}))
     assert (form, said(read)) == (
         "gemini",
         [("person", "", "A boat?\n1 file."), ("other", "Gemini", "A sloop.")],
@@ -161,28 +161,28 @@ def test_a_page_of_gemini_is_read_as_its_json_is(tmp_path: Path) -> None:
 def test_a_page_in_another_language_loses_only_the_word_for_asking(tmp_path: Path) -> None:
     page = exports.gemini_page(("Pokyn&nbsp;Kde je loď?", "1. 12. 2026 10:00:00 SEČ<br>Tady."))
     search = exports.gemini_page(("Searched for&nbsp;boats", "Sep 2, 2026"), product="Search")
-    _, read = items(exports.folder(tmp_path, {"a.html": page, "b/MyActivity.html": search}))
+    _, read = read_in(exports.folder(tmp_path, {"a.html": page, "b/MyActivity.html": search}))
     assert [text for *_, text in said(read)] == ["Kde je loď?", "Tady."]
     assert left(read)["a record without a time"] == 1
 
 
 def test_what_only_looks_like_an_export_is_not_taken_for_one(tmp_path: Path) -> None:
     agent = {**exports.letta_agent(), "tools": [{"json_schema": {"mapping": {"type": "object"}}}]}
-    assert items(exports.as_json(tmp_path / "tools.af", agent))[0] == "letta"
+    assert read_in(exports.as_json(tmp_path / "tools.af", agent))[0] == "letta"
     raw = {"chat_messages": [{"message_id": 1, "fragments": []}]}
     with pytest.raises(ImportInvalidError, match="no format that bumble knows"):
-        items(exports.as_json(tmp_path / "conversations.json", raw))
+        read_in(exports.as_json(tmp_path / "conversations.json", raw))
 
 
 def test_a_folder_of_archives_says_which_to_import(tmp_path: Path) -> None:
     exports.zipped(tmp_path / "packed.zip", conversations_json=[exports.gpt_moving()])
     with pytest.raises(ImportInvalidError, match="in it is packed; import that"):
-        items(tmp_path)
+        read_in(tmp_path)
 
 
 def test_what_lies_beside_the_notes_of_a_memory_folder_is_named(tmp_path: Path) -> None:
     texts = {**exports.MEMFS, "system/picture.png": "x", "skills/tea/SKILL.md": "Boil water."}
-    _, read = items(exports.folder(tmp_path, texts))
+    _, read = read_in(exports.folder(tmp_path, texts))
     assert left(read) == {"files that are no Markdown": 1}
 
 
@@ -192,11 +192,11 @@ def test_talks_of_exports_that_gave_them_no_ids_are_kept_apart(tmp_path: Path) -
         talk["create_time"] += number
         for key in ("id", "conversation_id"):
             talk.pop(key, None)
-    _, read = items(exports.as_json(tmp_path / "conversations.json", told))
+    _, read = read_in(exports.as_json(tmp_path / "conversations.json", told))
     assert len({item.id for item in read if isinstance(item, ImportedTalk)}) == 2
 
 
 def test_a_card_that_says_nothing_but_its_name_is_one(tmp_path: Path) -> None:
     card = {"spec": "chara_card_v2", "data": {"name": "Ada", "description": ""}}
-    _, [persona] = items(exports.as_json(tmp_path / "ada.json", card))
+    _, [persona] = read_in(exports.as_json(tmp_path / "ada.json", card))
     assert isinstance(persona, ImportedPersona) and persona.name == "Ada"

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bumble.bridges.imports import notes, source
-from bumble.bridges.imports.ledger import ImportContext
+from bumble.bridges.imports.items import ImportContext
 from bumble.records import session_files
 from tests.support import exports, importing
 from tests.support.running import Run
@@ -53,7 +53,7 @@ def test_notes_of_a_vault_are_read_and_what_is_no_text_is_named(tmp_path: Path) 
     for name in ("utf-8", "utf-8-sig", "utf-16", "cp1252"):
         (tmp_path / f"{name}.md").write_bytes(words.encode(name))
     (tmp_path / "nul.md").write_bytes(b"\0\0")
-    form, read = importing.items(tmp_path)
+    form, read = importing.read_in(tmp_path)
     assert (form, {text for _, _, text in importing.said(read)}) == (
         "obsidian",
         {f"# {name}\n\n{words}" for name in ("utf-8", "utf-8-sig")},
@@ -81,7 +81,7 @@ def test_what_bumble_wrote_into_a_vault_is_nobodys_own_words(run: Run, tmp_path:
     run.ok("belief", "add", "Sam drinks green tea.")
     run.ok("export", "--to", "markdown", str(vault / "Ada"))
     run.ok("new", str(vault / "Kit"))
-    _, read = importing.items(vault)
+    _, read = importing.read_in(vault)
     assert [text for _, _, text in importing.said(read)] == ["# Tide\n\nThe tide was high.\n"]
     assert set(importing.left(read)) == {"files that bumble wrote itself"}
     assert "1 note: 1 message" in run.ok("import", str(vault)).out

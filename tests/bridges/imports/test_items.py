@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bumble.bridges.imports import ledger
-from bumble.bridges.imports.ledger import ImportedTalk, Item, LeftOut
-from tests.support.importing import items, said
+from bumble.bridges.imports import items
+from bumble.bridges.imports.items import ImportedTalk, Item, LeftOut
+from tests.support.importing import read_in, said
 from tests.support.running import Run
 from tests.support.sweeps import examples
 
@@ -267,7 +267,7 @@ def check(name: str, data: Any, form: str, blocks_there: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(json.dumps(data), encoding="utf-8")
-        _, read = items(path, form)
+        _, read = read_in(path, form)
     assert [item for item in read if isinstance(item, LeftOut) and item.broken] == []
     taken, left = counted(read)
     assert taken + left == blocks_there
@@ -306,14 +306,14 @@ def test_the_report_of_a_command_adds_up_too(run: Run, form: str) -> None:
 
 
 def test_an_artifact_is_taken_of_whatever_branch_and_one_answer_of_the_last() -> None:
-    _, read = items(CASES / "claude-conversations.json")
+    _, read = read_in(CASES / "claude-conversations.json")
     assert said(read)[1:] == [
         ("other", "pasted text", "A long pasted text about my tax return 2025."),
         ("other", "Claude", "[document: Letter]\n\nDear landlord, ..."),
         ("other", "Claude", "Second try"),
     ]
     assert [(item.why, item.count) for item in read if isinstance(item, LeftOut)] == [
-        (ledger.ASIDE, 1)
+        (items.ASIDE, 1)
     ]
 
 
@@ -349,7 +349,7 @@ def test_code_its_output_and_pictures_are_taken_in_their_place(tmp_path: Path) -
     talk = {"id": "c", "create_time": 1_700_000_000, "mapping": mapping, "current_node": "4"}
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([talk]))
-    assert [text for _, _, text in said(items(path)[1])] == [
+    assert [text for _, _, text in said(read_in(path)[1])] == [
         "[picture: t.png]\n\nWhat is this?",
         "[picture: A tide]",
         "```python\nprint(1)\n```",

@@ -1,4 +1,4 @@
-"""What is read of other programs' files, and the ledger of it.
+"""What is read of other programs' files, and the report of it.
 
 Values only, the same for every format; they say what stands in a file, not where it goes. A reader
 makes an `ImportedBlock` of each piece of a message, also of what it doesn't know; `talk` is the one
