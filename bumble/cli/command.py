@@ -1,4 +1,15 @@
-"""What commands are made with: the options that many share, and the opening of their entity."""
+"""What commands are made with: the options that many share, and the opening of their entity.
+
+A command is written as a body that gets its entity opened:
+
+    @reads
+    def show(opened: Opened, record_id: IdArgument) -> None:
+
+What typer is shown, and calls, has in place of that the options by which it is found:
+
+    def show(ctx: typer.Context, record_id: IdArgument, *,
+             lock_timeout: LockTimeoutOption = None, entity: EntityOption = None, ...) -> None:
+"""
 
 from __future__ import annotations
 
@@ -139,7 +150,7 @@ def plain(body: Body) -> Body:
     def command(ctx: typer.Context, **values: Any) -> None:
         body(shell_of(ctx), **values)
 
-    return _signed(command, body, {})
+    return _shown_as(command, body, {})
 
 
 def runs_job(body: Body) -> Body:
@@ -148,17 +159,17 @@ def runs_job(body: Body) -> Body:
     def with_flags(opened: object, **values: Any) -> None:
         body(opened, JobFlags(**{name: values.pop(name) for name in FLAGS}), **values)
 
-    return _command(with_flags, options={**FLAGS, **EDITING}, signed_by=body, leading=2)
+    return _opening(with_flags, options={**FLAGS, **EDITING}, signed_by=body, leading=2)
 
 
-def _command(
+def _opening(
     body: Body,
     *,
     options: dict[str, tuple[Any, Any]],
     signed_by: Body | None = None,
     leading: int = 1,
 ) -> Body:
-    """Give a body the signature that typer reads: its own parameters and the shared options.
+    """Make a command of a body: it takes the shared options, opens the entity, and calls the body.
 
     Args:
         body: Does the work.
@@ -190,25 +201,25 @@ def _command(
             opened = open_past(opened, then)
         body(opened, **values)
 
-    return _signed(command, signed_by or body, options, leading)
+    return _shown_as(command, signed_by or body, options, leading)
 
 
-reads = partial(_command, options=READING)  # makes a command that looks at an entity
+reads = partial(_opening, options=READING)  # makes a command that looks at an entity
 # One that shows what it keeps, of which some may be for others alone; and one that shows what it
 # kept then, too.
-shows = partial(_command, options=SHOWING)
-looks_back = partial(_command, options={"as_of": (AsOfOption, None), **SHOWING})
-writes = partial(_command, options=WRITING)  # one that changes its files
-edits = partial(_command, options=EDITING)  # likewise, among what may be for others alone
+shows = partial(_opening, options=SHOWING)
+looks_back = partial(_opening, options={"as_of": (AsOfOption, None), **SHOWING})
+writes = partial(_opening, options=WRITING)  # one that changes its files
+edits = partial(_opening, options=EDITING)  # likewise, among what may be for others alone
 
 
-def _signed(
+def _shown_as(
     command: Body,
     signer: Body,
     options: Mapping[str, tuple[Any, Any]],
     leading: int = 1,
 ) -> Body:
-    """Give a command what typer reads: name and help of another, its parameters, and options."""
+    """Show typer, for a command, name, help and parameters of another, and options behind them."""
     own = list(inspect.signature(signer, eval_str=True).parameters.values())[leading:]
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

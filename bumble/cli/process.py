@@ -28,12 +28,20 @@ _SHELLS_BASE = 128  # shells tell of a signal by 128 and its number
 
 
 class Stops:
-    """What told this process to stop, and whether that may take effect right now."""
+    """What told this process to stop, and whether that may take effect right now.
+
+    with stops.held():      # what is under way has to be kept: a signal is noted
+        with stops.open():  # here it takes effect, by KeyboardInterrupt, a noted one at once;
+            ...             # what comes while that is being kept is noted again
+        ...
+    stops.obey()            # or here
+    """
 
     def __init__(self) -> None:
         self.received: int | None = None  # the signal, until it has taken effect
         self.ending: int | None = None  # the signal that ends the process, whatever it does yet
-        self._keeping = self._held = False  # `open` lets go of the second only
+        # whether a signal is noted only; whether this is within `held`, in its `open` too
+        self._is_held = self._is_within = False
 
     @property
     def exit_code(self) -> int | None:
@@ -60,34 +68,34 @@ class Stops:
         if number in _ENDING:
             self.ending = number
         self.received = number
-        if not self._held:
+        if not self._is_held:
             self._strike()
 
     def _strike(self) -> None:
         """Let what was received take effect."""
-        self._held = self._keeping  # once: what comes now must not break the keeping of it
+        self._is_held = self._is_within  # once: what comes now must not break the keeping of it
         self.received = None
         raise KeyboardInterrupt
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Only note what comes, but for what `open` encloses; who holds it may hold it again."""
-        before, self._keeping, self._held = self._keeping, True, True
+        before, self._is_within, self._is_held = self._is_within, True, True
         try:
             yield
         finally:
-            self._keeping = self._held = before
+            self._is_within = self._is_held = before
 
     @contextmanager
     def open(self) -> Iterator[None]:
         """Let a signal take effect here, and one that came before."""
-        self._held = False
+        self._is_held = False
         try:
             if self.received is not None:
                 self._strike()
             yield
         finally:
-            self._held = True
+            self._is_held = True
 
     def postpone(self) -> None:
         """Let what has taken effect do so again where it next may."""
