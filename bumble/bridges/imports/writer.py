@@ -153,11 +153,7 @@ class Importer:
 
     def _talk(self, talk: ImportedTalk) -> None:
         title = self._safe(one_line(talk.title))[:MAX_TITLE_CHARS]
-        key = _key(talk.id)
-        if talk.beside:
-            if key not in self._there and (there := self._moved(talk, key)):
-                self._there[key] = there, self.speaker.id
-            key = self._of_wording(talk, key)
+        key = self._key_of_note(talk, _key(talk.id)) if talk.beside else _key(talk.id)
         placed = self._placed(talk, key)
         turns = [one.turn for one in placed] if placed else talk.turns
         count = sum(turn.blocks for turn in turns)
@@ -229,8 +225,31 @@ class Importer:
     def _file(self, session_id: str) -> Path:
         return self.entity.root / sessions.path(session_id)
 
+    def _key_of_note(self, talk: ImportedTalk, place: str) -> str:
+        """Return the key of a note: its place, numbered where other notes have lain there before.
+
+        The conversation of a note that has lain elsewhere is found at this place from now on.
+        """
+        if place not in self._there and (there := self._moved(talk, place)):
+            self._there[place] = there, self.speaker.id
+        text, number, key = secrets.redacted(talk.turns[-1].text), 1, place
+        while key in self._there and not self._may_be(text, key):
+            number += 1
+            key = f"{place}#{number}"
+        return key
+
+    def _may_be(self, text: str, key: str) -> bool:
+        """Whether a text may be another wording of the note of a key; True where none can tell."""
+        there, whose = self._there[key]
+        file = self._file(there)
+        if whose != self.speaker.id or (self._is_planned(there) and not file.exists()):
+            return True
+        found = session_files.talks([file])
+        wordings = [message.text for session in found for message in session.messages]
+        return not wordings or any(_is_alike(text, wording) for wording in wordings)
+
     def _moved(self, talk: ImportedTalk, key: str) -> str:
-        """Return the note of theirs that lay elsewhere and says the same; empty: there is none.
+        """Return the conversation of their note that lay elsewhere and says the same; else nothing.
 
         It lay where the import is from; or in a vault of another name, in a file of this name.
         """
@@ -257,22 +276,6 @@ class Importer:
                 same.remove((name, there))
                 return there
         return ""
-
-    def _of_wording(self, talk: ImportedTalk, key: str) -> str:
-        """Return the key of the note itself: another may have lain where it lies."""
-        text, count, tried = secrets.redacted(talk.turns[-1].text), 1, key
-        while tried in self._there:
-            there, whose = self._there[tried]
-            file = self._file(there)
-            if whose != self.speaker.id or (self._is_planned(there) and not file.exists()):
-                return tried
-            found = session_files.talks([file])
-            wordings = [message.text for session in found for message in session.messages]
-            if not wordings or any(_is_alike(text, wording) for wording in wordings):
-                return tried
-            count += 1
-            tried = f"{key}#{count}"
-        return tried
 
     def _go_on(
         self, session_id: str, key: str, title: str, placed: Sequence[_Placed], why: str
