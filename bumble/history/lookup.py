@@ -256,17 +256,15 @@ class Library:
 
     def _find_partial(self, kind: str, wanted: str) -> list[str]:
         """Return the ids of which it is part enough, entries of a time, lines that hold it."""
-        named = self._names(kind)
         if kind in WITH_IDS:
-            return kinds.by_part(wanted, [record_id for _, record_id in named])
+            return kinds.by_part(wanted, [record_id for _, record_id in self._names(kind)])
         if kind == journal.JOURNAL.name and _DAY.match(wanted):
             begun = wanted.upper().replace("T", " ")
-            return [record_id for _, record_id in named if record_id.startswith(begun)]
+            return [at for _, at in self._names(kind) if at.startswith(begun)]
         if kind not in LINES or len(wanted) < base.SHORTEST_END:
             return []
-        return list(
-            dict.fromkeys(one for text, one in named if wanted.casefold() in text.casefold())
-        )
+        part, named = wanted.casefold(), self._names(kind)
+        return list(dict.fromkeys(one for text, one in named if part in text.casefold()))
 
     def _names(self, name: str) -> list[tuple[str, str]]:
         """Return what the records of a kind may be called, each with its id."""
