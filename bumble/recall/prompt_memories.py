@@ -197,7 +197,7 @@ def _memories(
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
     hits = _told_once(runtime, hits, set())
     shown |= {(hit.kind, hit.id) for hit in hits}
-    lines = [(hit.trust, f"- {line(hit, MEMORY_TOKENS, session.people)}") for hit in hits]
+    lines = [(hit.trust, f"- {line(runtime, hit, MEMORY_TOKENS, session.people)}") for hit in hits]
     return _blocks("memories", "What comes to mind:", lines)
 
 
@@ -238,7 +238,7 @@ def _just_before(
     hits = _told_once(runtime, hits, {name for _, name in shown})
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     most, readers = JUST_BEFORE_TOKENS, session.people
-    lines = [(hit.trust, f"- {line(hit, most, readers)}") for hit in new[:room]]
+    lines = [(hit.trust, f"- {line(runtime, hit, most, readers)}") for hit in new[:room]]
     return _blocks("just before", "What the talk so far brings to mind:", lines)
 
 
@@ -338,13 +338,15 @@ def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if (hit.kind, hit.id) not in always]
 
 
-def line(hit: Hit, limit_tokens: int, readers: Sequence[str]) -> str:
+def line(runtime: Runtime, hit: Hit, limit_tokens: int, readers: Sequence[str]) -> str:
     """Word a memory: when, and what was said, by whom, or happened; what puts it right first.
 
-    What is known has its title, by which the entity can correct it.
+    What is known has its title, by which the entity can correct it; what was said elsewhere, where.
     """
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
-    who = f"{hit.speaker}: " if hit.speaker else _hearsay(hit.trust, hit.audience, readers)
+    elsewhere = session_files.from_elsewhere(runtime.entity.root / hit.path) if hit.speaker else ""
+    told = f"{hit.speaker}, {elsewhere}" if elsewhere else hit.speaker
+    who = f"{told}: " if told else _hearsay(hit.trust, hit.audience, readers)
     who += f"{hit.id}: " if hit.kind == knowledge.KNOWLEDGE.passages else ""
     reference = whole_record.reference(hit.kind, hit.id)
     begins, ends = hit.ordinal == 0, not hit.goes_on
@@ -430,7 +432,7 @@ def worded(runtime: Runtime, hits: Sequence[Hit], readers: Sequence[str]) -> Res
             is_own = kind in RETOLD or hit.speaker == runtime.identity.name  # what it made of that
             kind = f"{kind}, of" if is_own else "not a memory, quoted from"
             kind += f" {QUOTED_FROM[hit.trust]}"
-        lines.append(f"- [{kind}] {line(hit, RESULT_TOKENS, readers)}")
+        lines.append(f"- [{kind}] {line(runtime, hit, RESULT_TOKENS, readers)}")
     trust = provenance.lowest_untrusted(hit.trust for hit in hits)
     return Result("\n".join(lines), found=True, trust=trust)
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec.structs import replace
 
 from bumble.entity import changes
-from bumble.errors import RecordInvalidError, RecordMissingError
+from bumble.errors import RecordInvalidError, RecordMissingError, UserError
 from bumble.files import disk
 from bumble.records import base, fields, jsonl, sessions
 from bumble.records.kind import About, Kind, Record, RecordKind, RecordView, Told
@@ -236,6 +236,15 @@ def find(folder: Path, session_id: str) -> sessions.Session:
     if session_id not in known:
         raise RecordMissingError("session", session_id, base.nearest(session_id, known))
     return load(folder / session_id / sessions.FILE)
+
+
+def from_elsewhere(file: Path) -> str:
+    """Say where an imported conversation comes from: `imported from chatgpt`; empty: lived here."""
+    with suppress(OSError, UserError, ValueError):  # it went since it was found
+        with disk.reading(file) as lines:
+            origin = sessions.imported(json.loads(lines.readline()))
+        return f"imported from {origin.get('from')}" if origin else ""
+    return ""
 
 
 def plan_blob(session_id: str, data: bytes, why: str) -> tuple[str, changes.Change]:

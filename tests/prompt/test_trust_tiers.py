@@ -295,6 +295,16 @@ def test_what_is_found_in_memory_vouches_for_nothing_and_marks_no_answer(ada: En
     assert {one.trust for one in answers} == {"entity"}
 
 
+def test_what_was_told_elsewhere_says_where(ada: Entity) -> None:
+    origin = {"from": "chatgpt", "id": "1"}
+    elsewhere = sessions.new("ses_9", NOON, "sam", imported=origin)
+    said = [Message("msg_9", NOON, "user", "I paint lighthouses.", "sam", trust="owner")]
+    write(ada, sessions.plan_start(elsewhere, ""), sessions.plan_append(elsewhere, said, ""))
+    model = ScriptedModel([say("You do.")])
+    talk(runtime_of(ada, model), "Do I paint lighthouses?")
+    assert "Sam, imported from chatgpt: I paint" in chats(model)[0].messages[-1].content
+
+
 def test_what_several_were_told_is_changed_for_one_beside_it(ada: Entity) -> None:
     both = Provenance("chat", "m", ("ses_0",), "person", ("sam", "kim"))
     learn(ada, "Stove", "The sweep comes on Saturday.", both)
