@@ -337,8 +337,9 @@ def _read(opened: opening.Opened, file: _File, relative: str, sources: Sources) 
     ]
     documents = [view.document for view in views if view.document is not None]
     if file.kind is relationships.PERSON:
-        listed = [name for one in documents for name in base.texts(one.meta, "names")]
-        for name in set(map(disk.same_name, (file.path.stem, *listed))):
+        stem = file.path.stem
+        listed = [name for one in documents for name in file.kind.of(one, stem).names]
+        for name in set(map(disk.same_name, (stem, *listed))):
             sources.names[name].append(relative)
     for view in views:
         for part in (view, *view.notes):

@@ -306,7 +306,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
             past.copy_by_times(entity, folder, moment, zone)
             if not any(kind.paths(Entity(folder)) for kind in kinds.KINDS):
                 raise PastMissingError(entity.root, "none of its records is as old as that")
-        _forget(entity.root, folder, names, zone)
+        _forget(entity.root, folder, names, moment, zone)
 
     key = commit.tree if commit else f"{moment.isoformat()} {past.listing_by_times(entity)}"
     key = f"{settings.SCHEMA_VERSION} {key}"
@@ -315,7 +315,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     return PastFolder(_made(cache, name, fill), commit, why)
 
 
-def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
+def _forget(root: Path, folder: Path, names: bytes, moment: datetime, zone: tzinfo) -> None:
     """Forget in a folder of an earlier time whoever was forgotten since."""
     if not names:
         return
@@ -324,7 +324,7 @@ def _forget(root: Path, folder: Path, names: bytes, zone: tzinfo) -> None:
     entity = Entity(folder)
     for _ in range(forget.MOST_ROUNDS):  # what two people share is done for one after the other
         try:
-            plan = forget.plan_again(entity, zone)
+            plan = forget.plan_again(entity, zone, of=moment)
         except RecordInvalidError as error:
             place = entity.relative(error.path)
             why = f"{place} of then can't be read, and somebody has to be forgotten in it"

@@ -347,6 +347,7 @@ def forget(
         counts=plan.counts,
         mentions=list(plan.mentions),
         undecided=[asdict(entry) for entry in plan.undecided],
+        shared=dict(plan.shared),
     )
     if plan.changes and not dry_run:
         forgetting.drop_caches(opened.entity, caches)
@@ -359,6 +360,8 @@ def forget(
         output.say(
             f"{holds} still holds the old bytes: bumble's page on forgetting says what helps."
         )
+    for label, other in plan.shared.items():
+        output.say(f"{other} answers to {label}, too: that name stays wherever it stands.")
     for entry in plan.undecided:
         output.say(f"undecided: {entry.path}: {entry.reason}.")
 

@@ -539,7 +539,7 @@ def plan_met(
         person,
         why,
         names=names,
-        first_met=None if person.is_acquainted else at,
+        first_met=None if person.first_met and person.is_acquainted else at,
         interaction_count=count,
         last_interaction=at,
         scores=scores,

@@ -152,6 +152,7 @@ class Forgetting(Struct, frozen=True):
     ids: frozenset[str] = frozenset()  # of all that goes
     speech: PersonSpeech = draft.SILENT  # theirs alone
     last: datetime | None = None  # when they last said something; None: never
+    shared: Mapping[str, str] = {}  # names that stay where they stand: who else answers to each
 
     def tells_of(self, text: str) -> bool:
         """Whether a text names them, or holds words that only they said."""
@@ -197,7 +198,8 @@ def plan(
     Args:
         entity: Whose memory.
         person: Their id.
-        names: What they are called; each is looked for in any case.
+        names: What they are called; each is looked for in any case. One that another page answers
+            to is never theirs alone: it is neither looked for nor kept in mind.
         zone: The entity's time zone.
         entry: Of the forgetting that is done once more: what they said to an entity that knew of
             it stays, and what has an id of it goes, whoever it is from.
@@ -206,7 +208,9 @@ def plan(
     Raises:
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
     """
-    spelt = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    called = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    shared = _shared(entity, person, called)
+    spelt = tuple(name for name in called if name not in shared)
     gone = set(entry.ids) if entry else set()
     draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
     transcripts.hear(draft)
@@ -227,7 +231,18 @@ def plan(
         frozenset(draft.gone),
         draft.speech,
         draft.last,
+        shared,
     )
+
+
+def _shared(entity: Entity, person: str, names: Sequence[str]) -> dict[str, str]:
+    """Return which of somebody's names another page answers to, each with who that is."""
+    pages = (
+        base.load(path, relationships.PERSON.parse) for path in relationships.PERSON.paths(entity)
+    )
+    others = [page for page in pages if page.id != person]
+    found = ((name, relationships.match(others, name)) for name in names)
+    return {name: other.name for name, other in found if other}
 
 
 def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
@@ -357,17 +372,23 @@ class _Back(Struct):
     returned: bool = False  # there is something that has to go
     speaks: bool = False  # said to an entity that did not know of it: in a clone, or before
     met: datetime | None = None  # when they said something to one that did, at first
-    new: bool = False  # they have a file that was begun since
+    new: bool = False  # a program began their page since
+    by_hand: bool = False  # their page is a person's: nobody has met them yet, and it stays
 
     def until(self, entry: forgotten.Forgotten) -> datetime | None:
         """Return until when what is no message of theirs goes; None: all of it does."""
         if self.met is not None:  # whose clock may be behind
             return min(entry.at, self.met - SECOND)
-        return entry.at if self.new and not self.speaks else None
+        return entry.at if self.by_hand or (self.new and not self.speaks) else None
 
 
-def plan_again(entity: Entity, zone: tzinfo) -> Forgetting:
+def plan_again(entity: Entity, zone: tzinfo, *, of: datetime | None = None) -> Forgetting:
     """Plan to forget once more what a merge, an import or a copy brought back.
+
+    Args:
+        entity: Whose memory.
+        zone: Its time zone.
+        of: The time that the folder shows; None: the present.
 
     Raises:
         RecordInvalidError: If a file can't be read: nothing may be forgotten by half.
@@ -376,7 +397,7 @@ def plan_again(entity: Entity, zone: tzinfo) -> Forgetting:
     counts: Counter[str] = Counter()
     undecided: list[Undecided] = []
     for entry in forgotten.read(entity.root):
-        for person, back in _returned(entity, entry, zone).items():
+        for person, back in _returned(entity, entry, zone, of or entry.at).items():
             until = entry.at if person == NOBODY else back.until(entry)
             more = plan(entity, person, back.names, zone, entry=entry, until=until)
             if planned.keys().isdisjoint(change.path for change in more.changes):
@@ -386,21 +407,26 @@ def plan_again(entity: Entity, zone: tzinfo) -> Forgetting:
     return Forgetting(tuple(planned.values()), dict(counts), tuple(undecided))
 
 
-def _returned(entity: Entity, entry: forgotten.Forgotten, zone: tzinfo) -> dict[str, _Back]:
+def _returned(
+    entity: Entity, entry: forgotten.Forgotten, zone: tzinfo, of: datetime
+) -> dict[str, _Back]:
     """Return whom of the forgotten the folder holds something of again.
 
-    Where only messages or records are back, without their names, the id is NOBODY.
+    A page is theirs by its id alone: another may go by a name of theirs. Where only messages or
+    records are back, without their names, the id is NOBODY.
     """
     found: defaultdict[str, _Back] = defaultdict(_Back)
     for path in session_files.SESSION.paths(entity):
         _hear(session_files.load(path), entry, found)
     for path in relationships.PERSON.paths(entity):
         person = base.load(path, relationships.PERSON.parse)
-        if any(map(entry.is_named, (person.id, *person.names))):
+        if entry.is_named(person.id):
             back = found[person.id]
             back.names += person.names
-            back.new = bool(person.first_met and person.first_met > (back.until(entry) or entry.at))
-            back.returned |= not back.new
+            since = (back.until(entry) or entry.at).replace(microsecond=0)  # as pages have it
+            back.by_hand = person.first_met is None and of >= entry.at
+            back.new = person.first_met is not None and person.first_met >= since
+            back.returned |= not (back.new or back.by_hand)
     of_ids = (kind for kind in kinds.KINDS if kind.prefix and kind is not session_files.SESSION)
     if any(kind.stem(path) in entry.ids for kind in of_ids for path in kind.paths(entity)):
         found[NOBODY].returned = True

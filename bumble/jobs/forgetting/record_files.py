@@ -203,7 +203,8 @@ def forget_portrait(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
     if view.document is None:
         return
     if view.id == draft.person:
-        if draft.is_past(view.times.get("first_met")):  # else they have been met anew
+        met, until = view.times.get("first_met"), draft.until
+        if until is None or (met and met < until.replace(microsecond=0)):  # else it is of later
             gone = changes.delete(relative, view.document.text, "forget the portrait")
             draft.add(gone, "portrait")
         return

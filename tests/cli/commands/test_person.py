@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
 
+from bumble.jobs.forgetting import forget
 from tests.support import chatting
 from tests.support.running import Run, UseEditor
 from tests.support.stretches import claim, makes
@@ -126,3 +128,49 @@ def test_what_a_forgotten_owner_adds_later_stays(full: Run) -> None:
     full.ok("remind", "add", "later", "--in", "5d")
     assert "later" in full.ok("remind", "list").out
     assert "forgotten-back" not in full("doctor").out
+
+
+def test_a_name_that_another_page_answers_to_is_not_forgotten_with_one(run: Run) -> None:
+    grete = "---\naliases: [Mudder]\n---\n\nGrete, my mother.\n"
+    run.write("relationships/Grete.md", grete)
+    run.write("relationships/Karl.md", "---\naliases: [Mudder]\n---\n\nKarl, my uncle.\n")
+    machine = run.write("skills/machine.md", "The sewing machine of Mudder.\n")
+    ran = run.ok("person", "forget", "Karl", "--yes", "--json")
+    assert ran.data["shared"] == {"Mudder": "Grete"}
+    assert "Grete answers to Mudder, too" in ran.err
+    assert "forgotten-back" not in run("doctor").out
+    run("doctor", "--fix")
+    assert (run.entity.root / "relationships/Grete.md").read_text() == grete
+    assert machine.read_text() == "The sewing machine of Mudder.\n"
+    grete = grete.replace("[Mudder]", "[Mudder, Karl]")  # given since
+    run.write("relationships/Grete.md", grete)
+    run("doctor", "--fix")
+    assert (run.entity.root / "relationships/Grete.md").read_text() == grete
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_somebody_else_of_a_name_that_was_forgotten_stays(run: Run, *, by_hand: bool) -> None:
+    run.write("relationships/Karl.md", "Karl, my uncle.\n")
+    run.ok("person", "forget", "Karl", "--yes")
+    if by_hand:
+        run.write("relationships/Karl.md", "Karl, my neighbour.\n")
+    else:
+        run.ok("person", "add", "Karl", "Karl, my neighbour.")
+    chatting.script(run, "Hello.", "Hello.")
+    for _ in range(2):
+        assert "forgotten-back" not in run("doctor").out
+        run("doctor", "--fix")
+        assert "neighbour" in run.ok("person", "show", "Karl").out
+        run.ok("chat", "--as", "Karl", "I have a ladder.")
+    assert run.ok("person", "show", "Karl", "--json").data["first_met"]
+
+
+def test_a_page_by_hand_of_a_time_before_is_not_shown_by_a_look_back(run: Run) -> None:
+    run.write("relationships/Karl.md", "Karl, my uncle.\n")
+    run.write("relationships/Bo.md", "Bo, my aunt.\n")
+    run.ok("person", "forget", "Karl", "--yes")
+    run.write("relationships/Karl.md", "Karl, my uncle.\n")  # as git gives it back
+    before, after = run.now - timedelta(days=1), run.now + timedelta(days=1)
+    gone = forget.plan_again(run.entity, UTC, of=before)
+    assert [one.path for one in gone.changes] == ["relationships/Karl.md"]
+    assert not forget.plan_again(run.entity, UTC, of=after).changes

@@ -248,7 +248,7 @@ def test_a_name_goes_in_any_case_and_spelling_but_where_it_is_a_word_of_grammar(
 
 def test_what_is_called_by_their_name_alone_goes_whole(tmp_path: Path) -> None:
     folder = ada(tmp_path)
-    known(folder, "R.B.", "R.B. is a patient.")
+    patient = known(folder, "R.B.", "R.B. is a patient.")
     mine = origin("ses_1", audience=("sam",))
     for title, text, whose in (
         ("R.B", "R.B. is 71.", mine),
@@ -262,7 +262,7 @@ def test_what_is_called_by_their_name_alone_goes_whole(tmp_path: Path) -> None:
     walk = episodes.new("ep_1", NOON, 0.5, "We spoke. R.B. sang.", tags=("R.B", "song"),
                         inferences=("R.B. sang.",), provenance=mine)  # fmt: skip
     write(folder, topics.TOPIC.plan_new(topic, ""), episodes.EPISODE.plan_new(walk, ""))
-    write(folder, *forget.plan(folder, "r-b", ("R.B.",), UTC).changes)
+    write(folder, *forget.plan(folder, patient.id, ("R.B.",), UTC).changes)
     book = knowledge.read(folder.knowledge)
     told = {one.title: one.text for one in book.sections if one.text}
     assert told["Patients"] == "Sam sat with somebody at night."

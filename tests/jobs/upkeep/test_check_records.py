@@ -70,7 +70,11 @@ def test_skill_in_both_forms_is_there_twice(entity: Entity) -> None:
 def test_portraits_that_share_a_name_are_named(entity: Entity) -> None:
     write(entity, "relationships/kim.md", "---\nnames: [Kim]\n---\n")
     write(entity, "relationships/kimberly.md", "---\nnames: [Kimberly, KIM]\n---\n")
-    assert places(entity) == [("person-twice", "relationships/kimberly.md", None)]
+    write(entity, "relationships/Oma.md", "---\naliases: [Kimberly]\n---\n")
+    assert places(entity) == [
+        ("person-twice", "relationships/kimberly.md", None),
+        ("person-twice", "relationships/kimberly.md", None),
+    ]
 
 
 def test_files_that_no_store_reads_are_named(entity: Entity) -> None:
