@@ -27,7 +27,17 @@ from bumble.files import disk
 from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
 from bumble.recall.belief_strength import archive_check
-from bumble.records import base, beliefs, dreams, episodes, journal, relationships, state, working
+from bumble.records import (
+    base,
+    beliefs,
+    dreams,
+    episodes,
+    journal,
+    provenance,
+    relationships,
+    state,
+    working,
+)
 from bumble.runtime import review_queue, spoken
 from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
 from bumble.runtime.runtime import Runtime
@@ -239,10 +249,14 @@ def _tidying(
 
 
 def _fading(runtime: Runtime) -> Iterator[changes.Change]:
-    """Plan to mark what has faded, and what a person has since given more weight."""
+    """Plan to mark what has faded, and what a person has since given more weight.
+
+    What a person wrote stays: nothing says when it came, and it may tell of long ago.
+    """
     entity, at = runtime.entity, runtime.now()
     for episode in episodes.EPISODE.readable(entity.episodes):
-        is_faint = significance_now(runtime, episode, at) < DORMANT_BELOW
+        is_lived = not provenance.is_by_hand(episode.provenance)
+        is_faint = is_lived and significance_now(runtime, episode, at) < DORMANT_BELOW
         if episode.dormant == is_faint or (episode.dormant and not episode.faded):
             continue
         why = FADED if is_faint else MATTERS

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from bumble.body.soma import is_open
 from bumble.entity.changes import Change
 from bumble.files import disk
-from bumble.records import base, beliefs
+from bumble.records import base, beliefs, provenance
 from bumble.runtime.runtime import Runtime
 from bumble.text.words import one_line
 
@@ -105,12 +105,17 @@ def plan_contradict(belief: beliefs.Belief, other: str | None, at: datetime) -> 
 def archive_check(held: Iterable[beliefs.Belief], at: datetime) -> list[Change]:
     """Plan to put away the beliefs of which next to nothing is left; for consolidation.
 
-    Twice at the same time plans nothing the second time; `belief confirm` brings one back.
+    What a person wrote goes by no age: its date may be of what it tells. Twice at the same time
+    plans nothing the second time; `belief confirm` brings one back.
     """
+    left = (
+        (one, one.confidence if provenance.is_by_hand(one.provenance) else strength(one, at))
+        for one in held
+    )
     planned = [
         beliefs.plan_update(belief, "faded: put away", archived=True)
-        for belief in held
-        if not belief.archived and strength(belief, at) < ARCHIVE_BELOW
+        for belief, confidence in left
+        if not belief.archived and confidence < ARCHIVE_BELOW
     ]
     return [change for change in planned if change is not None]
 

@@ -15,6 +15,7 @@ from bumble.jobs import consolidate
 from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, narrative, state
+from bumble.records.base import Provenance
 from bumble.runtime import job
 from bumble.runtime.job import Due, JobResult
 from bumble.runtime.runtime import Runtime
@@ -114,6 +115,22 @@ def test_what_has_faded_sleeps_and_only_its_own_lines_change(ada: Entity) -> Non
     assert (episode.dormant, episode.significance) == (True, 0.06)
 
 
+def test_what_a_person_wrote_of_long_ago_stays_in_recall(ada: Entity) -> None:
+    belief = ada.beliefs / "Ohio.md"
+    belief.parent.mkdir(exist_ok=True)
+    belief.write_text("---\nformed: 1952-03-17T12:00:00+01:00\n---\n\nKarl went to Ohio.\n")
+    page = ada.episodes / "1951" / "03" / "Stapellauf.md"
+    page.parent.mkdir(parents=True)
+    source = "---\nat: 1951-03-17T12:00:00+01:00\n{}---\n\nThe ship was launched.\n"
+    page.write_text(source.format(""))
+    once(ada)
+    assert page.read_text() == source.format("")
+    assert not any(one.archived for one in beliefs.BELIEF.readable(ada.beliefs))
+    page.write_text(source.format("dormant: true\nfaded: 0.5\n"))  # as earlier versions left it
+    assert once(ada, NIGHT + INTERVAL)[0].title == "consolidate: 1 memory came back"
+    assert page.read_text() == source.format("")
+
+
 def edit(entity: Entity, episode_id: str, old: str, new: str) -> None:
     (file,) = episodes.EPISODE.locate(entity, episode_id)
     assert old in file.read_text()
@@ -132,8 +149,11 @@ def test_a_memory_that_a_person_gives_weight_again_comes_back(ada: Entity) -> No
 
 
 def test_weak_beliefs_are_archived_by_their_strength_now(ada: Entity) -> None:
+    drawn = Provenance("distill")
     for name, confidence in (("bel_1", 0.5), ("bel_2", 0.09)):
-        belief = beliefs.new(name, f"{name} is so.", "preference", confidence, NIGHT)
+        belief = beliefs.new(
+            name, f"{name} is so.", "preference", confidence, NIGHT, provenance=drawn
+        )
         changes.apply(ada.root, ChangeSet("", (beliefs.BELIEF.plan_new(belief, ""),)))
     done = once(ada)
     assert done[0].title == "consolidate: 1 belief archived"
