@@ -21,7 +21,16 @@ from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError, 
 from bumble.files import disk
 from bumble.history.findings import Finding
 from bumble.prompt import system
-from bumble.records import base, kinds, knowledge, relationships, session_files, sessions, soma
+from bumble.records import (
+    base,
+    journal,
+    kinds,
+    knowledge,
+    relationships,
+    session_files,
+    sessions,
+    soma,
+)
 from bumble.records.kind import Kind, RecordView, unite
 from bumble.runtime import body_state, people, rules, schedule
 from bumble.text import markdown, moments, yaml_edit
@@ -334,6 +343,18 @@ def _read(opened: opening.Opened, file: _File, relative: str, sources: Sources) 
             file.edit,
         )
         for first, section in twice((knowledge.key(one.id), one) for one in sections)
+    ]
+    undated = journal.undated(base.read_shown(file.path)) if file.kind is journal.JOURNAL else ()
+    findings += [
+        Finding(
+            "heading-undated",
+            f'"{title}" is no day as the diary has them: what stands below it counts to the entry'
+            " above, if there is one. Write `## 2026-05-24`, or `###` for a part of an entry",
+            relative,
+            line,
+            file.edit,
+        )
+        for line, title in undated
     ]
     documents = [view.document for view in views if view.document is not None]
     if file.kind is relationships.PERSON:

@@ -35,6 +35,7 @@ CODES: dict[str, Code] = {
     "check-stopped": Code("problem", "Something wrong keeps a check from looking at all of it."),
     "record-twice": Code("problem", "Two files hold a record of one id."),
     "section-twice": Code("problem", "Two sections of knowledge.md have the same title."),
+    "heading-undated": Code("note", "A heading of the diary names no day that is read."),
     "person-twice": Code("note", "Two portraits answer to the same name."),
     "conflict-marker": Code("problem", "A file still holds the two sides of a merge."),
     "clock-ahead": Code(

@@ -1,15 +1,15 @@
 """The journal file: the entity's diary, one heading an entry, which only ever grows.
 
 One file, `journal.md`: `## 2026-05-24 03:12 #tag` in the entity's time zone, a blank line, the
-entry; by hand a day alone will do, and seconds are read, too. Where an entry comes from, who may
-meet it, and the tags that a program gave it, stand in an HTML comment under its heading, in the
-whole of the file. Knows nothing of models.
+entry; by hand a day alone will do, a link to it, and words behind it. Where an entry comes from,
+who may meet it, and the tags that a program gave it, stand in an HTML comment under its heading, in
+the whole of the file. Knows nothing of models.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,12 @@ from bumble.text import markdown, moments
 
 PATH = "journal.md"
 STAMP, MINUTE = "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"
-_HEADING = patterns.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?)((?: #[^\s#]+)*)")
+_HEADING = patterns.compile(
+    r"(?:\[\[)?(\d{4}-\d\d-\d\d)(?:(?:\|[^\]]*)?\]\])?"
+    r"(?:,?[ T](\d\d?:\d\d(?::\d\d)?))?((?:,| (?!\d\d?:\d)).*)?"
+)
+_TAG = patterns.compile(r"(?<!\S)#([^\s#]+)")
+_NUMBER = patterns.compile(r"\d+")
 
 
 class JournalEntry(Struct, frozen=True):
@@ -55,47 +60,69 @@ class Journal(Struct, frozen=True):
 def parse(source: str, stem: str = "", *, zone: tzinfo) -> Journal:
     """Read the entries of the file; preamble and entries joined give the same bytes back.
 
-    A heading of any other form belongs to the entry it stands in.
+    A heading of any other form belongs to the entry it stands in: `undated` names it.
     """
     document = markdown.parse_parts(source)
     head, found = markdown.sections(source[document.body_start :])
     above = document.body_line - 1
-    preamble, entries = source[: document.body_start] + head, list[JournalEntry]()
+    preamble = source[: document.body_start] + head
+    parts = list[tuple[_Heading, int, str, str]]()  # with its line, what stands below, and all
     for one in found:
-        heading = _heading(one.title, zone)
-        if heading:
-            entries.append(_entry(*heading, one.own, one.line + above, one.source))
-        elif entries:
-            entries[-1] = _joined(entries[-1], one.source)
+        if heading := _heading(one.title, zone):
+            parts.append((heading, one.line + above, one.own, one.source))
+        elif parts:
+            heading, line, own, whole = parts.pop()
+            parts.append((heading, line, own + one.source, whole + one.source))
         else:
             preamble += one.source
         above -= lines_in(one.source)
-    return Journal(preamble, tuple(entries), source)
+    return Journal(preamble, tuple(_entry(*part) for part in parts), source)
 
 
-def _heading(title: str, zone: tzinfo) -> tuple[datetime, tuple[str, ...]] | None:
+def undated(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the headings that look like an entry's and name no day that is read, with their lines.
+
+    A deeper heading is a part of an entry; so is the first of all the title of the file, unless it
+    has the numbers of a date.
+    """
+    document = markdown.parse_parts(source)
+    found = markdown.headings(source[document.body_start :])
+    for place, one in enumerate(found):
+        is_entry = one.level == markdown.LEVEL and _heading(one.title, UTC)
+        is_title = not place and one.level < markdown.LEVEL
+        is_title &= len(_NUMBER.findall(one.title)) < 2
+        if one.level <= markdown.LEVEL and not (is_entry or is_title):
+            yield document.body_line + one.start, one.title
+
+
+class _Heading(Struct, frozen=True):
+    """What a heading says."""
+
+    at: datetime
+    tags: tuple[str, ...]
+    words: str  # a weekday or a title, behind the day
+
+
+def _heading(title: str, zone: tzinfo) -> _Heading | None:
     match = _HEADING.fullmatch(title)
     if not match:
         return None
+    day, hour, rest = match[1], match[2] or "00:00", match[3] or ""
     try:
-        at = datetime.fromisoformat(match[1]).replace(tzinfo=zone)
+        at = datetime.fromisoformat(f"{day}T{hour if hour[2] == ':' else f'0{hour}'}")
     except ValueError:  # a 31st of February
         return None
-    return (at, tuple(tag[1:] for tag in match[2].split())) if moments.is_sane(at) else None
+    at = at.replace(tzinfo=zone)
+    words = _TAG.sub("", rest).strip(" ,")
+    return _Heading(at, tuple(_TAG.findall(rest)), words) if moments.is_sane(at) else None
 
 
-def _joined(entry: JournalEntry, more: str) -> JournalEntry:
-    whole = entry.source + more
-    heading = markdown.lines(entry.source)[0]
-    return _entry(entry.at, entry.tags, whole[len(heading) :], entry.line, whole)
-
-
-def _entry(at: datetime, tags: tuple[str, ...], own: str, line: int, source: str) -> JournalEntry:
+def _entry(heading: _Heading, line: int, own: str, source: str) -> JournalEntry:
     """Read what stands under a heading."""
-    meta, text = split_meta(own)
-    given = base.texts(meta, "tags")
-    origin = base.provenance(meta)
-    return JournalEntry(at, kind.unite(tags, given), markdown.trimmed(text), line, source, origin)
+    meta, below = split_meta(own)
+    tags = kind.unite(heading.tags, base.texts(meta, "tags"))
+    text = "\n\n".join(filter(None, (heading.words, markdown.trimmed(below))))
+    return JournalEntry(heading.at, tags, text, line, source, base.provenance(meta))
 
 
 def read(file: Path, zone: tzinfo) -> Journal:

@@ -59,7 +59,7 @@ def test_what_is_there_never_changes_and_each_text_stays_one_entry(texts: list[s
         "## 2026-02-31 00:00:00",
         "## notes",
         "### 2026-05-24 03:12:47",
-        "## 2026-05-24 03:12:47 and more",
+        "## 2026-05-24 03:12+02:00",
         "    ## 2026-05-24 03:12:47",
     ],
 )
@@ -72,7 +72,14 @@ def test_a_heading_of_another_form_belongs_to_the_entry_it_stands_in(heading: st
 
 @pytest.mark.parametrize(
     ("heading", "hour"),
-    [("2026-05-24", "00:00"), ("2026-05-24 18:10 #home", "18:10"), ("2026-05-24T18:10", "18:10")],
+    [
+        ("2026-05-24", "00:00"),
+        ("2026-05-24 18:10 #home", "18:10"),
+        ("2026-05-24T18:10", "18:10"),
+        ("2026-05-24 8:05", "08:05"),
+        ("[[2026-05-24]]", "00:00"),
+        ("[[2026-05-24|yesterday]], 18:10", "18:10"),
+    ],
 )
 def test_by_hand_a_day_or_a_minute_is_time_enough(heading: str, hour: str) -> None:
     (entry,) = journal.parse(f"# Mine\n\n## {heading}\n\nIt rained.\n", zone=ZONE).entries
@@ -90,3 +97,28 @@ def test_where_an_entry_comes_from_stands_under_its_heading(tmp_path: Path) -> N
     assert entry.provenance == origin
     assert entry.audience == ("sam",)
     assert entry.text == "Sam told me.\n\n## by hand\n\nMore."
+
+
+@pytest.mark.parametrize(
+    "heading", ["2026-05-24 Sunday", "2026-05-24, Sunday #home", "2026-05-24 18:10 Sunday"]
+)
+def test_what_stands_behind_the_day_is_part_of_the_entry(heading: str) -> None:
+    (entry,) = journal.parse(f"## {heading}\n\nIt rained.\n", zone=ZONE).entries
+    assert entry.text == "Sunday\n\nIt rained."
+    assert entry.tags == (("home",) if "#" in heading else ())
+
+
+@pytest.mark.parametrize(
+    ("title", "is_named"),
+    [("# Diary", False), ("# Diary of 2026", False), ("# 20.11.2026", True), ("## Diary", True)],
+)
+def test_a_heading_without_a_day_that_is_read_is_named_with_its_line(
+    title: str, *, is_named: bool
+) -> None:
+    source = (
+        f"---\nby: me\n---\n{title}\n\n## 20.11.2026\n\nRain.\n\n## 2026-11-24 Tuesday\n\n"
+        "### At noon\n\n# 2026-11-25\n\n## 25. November 2026\n"
+    )
+    found = [(4, title.lstrip("# "))] * is_named
+    found += [(6, "20.11.2026"), (14, "2026-11-25"), (16, "25. November 2026")]
+    assert list(journal.undated(source)) == found

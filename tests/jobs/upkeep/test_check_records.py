@@ -77,6 +77,11 @@ def test_portraits_that_share_a_name_are_named(entity: Entity) -> None:
     ]
 
 
+def test_headings_of_the_diary_that_are_no_days_are_named(entity: Entity) -> None:
+    write(entity, "journal.md", "# Mine\n\n## 2026-05-20 Wednesday\n\nx\n\n## 21 May 2026\n\ny\n")
+    assert places(entity) == [("heading-undated", "journal.md", 7)]
+
+
 def test_files_that_no_store_reads_are_named(entity: Entity) -> None:
     write(entity, "beliefs/old/bel_1.md", "x")
     write(entity, "episodes/2026/ep_1.md", "x")
