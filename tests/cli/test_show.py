@@ -90,6 +90,14 @@ def test_a_person_is_shown_as_the_owner_may_see_them(run: Run) -> None:
     assert run("show", "Nobody").code == 1
 
 
+def test_what_was_lived_in_another_year_is_shown_with_it(run: Run) -> None:
+    lived(run).ok("episode", "add", "Sam was born.", "--at", "1951-03-17")
+    shown = run.ok("show", "Sam").out
+    assert "  17 Mar 1951  Sam was born.\n" in shown
+    assert "  24 May  Boat: Sam's boat floats.\n" in shown
+    assert "  24 May 2026  Boat" in run.ok("show", "Sam", "--now", "2027-01-02").out
+
+
 def test_what_somebody_shared_is_shown_though_how_it_sees_them_is_theirs(run: Run) -> None:
     lived(run)
     run.write(

@@ -77,7 +77,7 @@ def show(
     life.entries[beliefs.BELIEF.name] = believed
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
-        data, lines = _person(life, person, seen, withheld(listing.origin_of(person)))
+        data, lines = _person(life, person, seen, withheld(listing.origin_of(person)), now.year)
     else:
         first = now.date() if what == TODAY else now.date() - timedelta(days=6)
         data, lines = _span(opened, life, first, now)
@@ -123,11 +123,11 @@ def _told(
         yield from ("", "Nothing yet.", how)
     dated = any(entry.at.date() != now.date() for entries in found.values() for entry in entries)
     for kind, title in HEADS.items():
-        yield from _section(title, found[kind], life.names, dated=dated)
+        yield from _section(title, found[kind], life.names, now.year if dated else None)
 
 
 def _person(
-    life: Life, person: relationships.Relationship, who: Portrait | None, hidden: str
+    life: Life, person: relationships.Relationship, who: Portrait | None, hidden: str, year: int
 ) -> tuple[dict[str, Any], Iterable[str]]:
     called = map(stop_words.name_pattern, person.names or (person.id,))
     names = re.compile("|".join(called))
@@ -142,7 +142,7 @@ def _person(
     }
     shared = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
     if who is None:  # how it sees them is for others; what was shared is not
-        return {"person": None, **shared}, [person.name, f"  {hidden}", *_lived(found)]
+        return {"person": None, **shared}, [person.name, f"  {hidden}", *_lived(found, year)]
     told = who.record
     data = {
         "person": {"name": told.name, "names": list(told.names[1:]), "text": told.text}
@@ -150,7 +150,7 @@ def _person(
         | {"dynamic": told.dynamic or None, "unresolved": list(told.unresolved)},
         **shared,
     }
-    return data, _portrait(who, found)
+    return data, _portrait(who, found, year)
 
 
 def _about(entry: LifeEntry, names: re.Pattern[str]) -> LifeEntry:
@@ -161,7 +161,7 @@ def _about(entry: LifeEntry, names: re.Pattern[str]) -> LifeEntry:
     return replace(entry, text=f"{head}\n{words.paragraph(naming)}".strip()) if naming else entry
 
 
-def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]:
+def _portrait(who: Portrait, found: dict[str, list[LifeEntry]], year: int) -> Iterator[str]:
     person = who.record
     last = person.last_interaction
     talked = f", last talked on {_day(last)}" if last else ""
@@ -171,25 +171,33 @@ def _portrait(who: Portrait, found: dict[str, list[LifeEntry]]) -> Iterator[str]
         yield from _wrapped(line)
     if person.unresolved:
         yield from _wrapped(f"Open between them: {'; '.join(person.unresolved)}")
-    yield from _lived(found)
+    yield from _lived(found, year)
     if not (told or any(found.values())):
         yield "  Nothing yet but the name."
 
 
-def _lived(found: dict[str, list[LifeEntry]]) -> Iterator[str]:
+def _lived(found: dict[str, list[LifeEntry]], year: int) -> Iterator[str]:
     for kind in (episodes.EPISODE.name, beliefs.BELIEF.name):
-        yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, dated=True)
+        yield from _section(HEADS[kind], found[kind][:PERSON_MOST], {}, year)
 
 
 def _section(
-    title: str, entries: Sequence[LifeEntry], names: dict[str, str], *, dated: bool
+    title: str, entries: Sequence[LifeEntry], names: dict[str, str], year: int | None
 ) -> Iterator[str]:
-    """Tell of the newest memories of a kind, the oldest of them first."""
+    """Tell of the newest memories of a kind, the oldest of them first.
+
+    Args:
+        title: Of the kind.
+        entries: The newest first.
+        names: What people are called.
+        year: The present one, which no day says; None: all are of today, and hours are said.
+    """
     yield from ("", title) if entries else ()
     if len(entries) > MOST:
         yield f"  {len(entries) - MOST} earlier: `bumble report` has them all."
     for entry in reversed(entries[:MOST]):
-        when = f"{entry.at.day:2} {entry.at:%b}" if dated else f"{entry.at:%H:%M}"
+        day = f"{entry.at.day:2} {entry.at:%b}{f' {entry.at.year}' * (entry.at.year != year)}"
+        when = f"{entry.at:%H:%M}" if year is None else day
         company = entry.people if entry.kind == "session" and not entry.apart else ()
         talked = [names.get(who, who) for who in company]
         first, *more = _texts(entry)
