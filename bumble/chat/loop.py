@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from itertools import groupby, starmap
+from contextvars import Context, copy_context
+from itertools import groupby, repeat, starmap
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -449,7 +450,8 @@ class _Turn(Struct):
             places, row = zip(*group, strict=True)
             if read_only and len(row) > 1:  # they change nothing, so none waits for another
                 with ThreadPoolExecutor(len(row)) as pool:
-                    results += pool.map(done, row, places)
+                    contexts = [copy_context() for _ in row]
+                    results += pool.map(Context.run, contexts, repeat(done), row, places)
             else:
                 results += map(done, row, places)
         told = [one.arguments.get("then") for one in calls if one.name == "say"]

@@ -13,6 +13,7 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from copy import copy
 from datetime import UTC, datetime
 from functools import cache
@@ -250,7 +251,7 @@ def main(argv: Sequence[str], shell: process.Shell | None = None) -> int:
         Its exit code, by the table in `docs/commands.md`.
     """
     shell = shell or process.Shell.of_process()
-    code = _run(argv, shell)  # a signal may come while it runs
+    code = copy_context().run(_run, argv, shell)  # a signal may come while it runs
     return code if shell.stops.exit_code is None else shell.stops.exit_code
 
 

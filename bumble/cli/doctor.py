@@ -22,7 +22,7 @@ from bumble.history.findings import Finding, guarded
 from bumble.index.sync import IndexState
 from bumble.jobs.forgetting import forget
 from bumble.records import kinds
-from bumble.text import words
+from bumble.text import moments, words
 
 NOBODY = "bumble"  # who commits where the settings can't be read
 HALF_MERGED = ("conflict-marker", "record-twice")  # what of these git brought, mending settles
@@ -84,6 +84,7 @@ def examine(
     )
     opened = Opened(shell, replace(entity, approval=known.approval), "", known, identity)
     shell.entity_name = identity.name if read else None
+    moments.HOME.set(opened.zone)
     checkup = Checkup(opened, read is not None, report_progress)
     found += [one for check in CHECKS for one in guarded(partial(check, checkup))]
     checkup.findings = tuple(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -16,9 +18,10 @@ from bumble.errors import (
 from bumble.files import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from bumble.cli.opening import Opened
+    from bumble.errors import RecordInvalidError
     from bumble.index.ingest import SyncReport
     from bumble.index.place import Place
     from bumble.models.embed.protocol import Embedder
@@ -93,9 +96,22 @@ def up_to_date(
         disk.make_folder(at.database.parent)
         output.warn(opened.shell, f"{reason}\nThe index is kept in {at.database.parent} instead.")
         report = synced(opened, embedder, at, rebuild=rebuild, wait_seconds=wait_seconds)
-    for note in (*report.notes, *map(str, report.problems)):
+    for note in report.notes:
         output.warn(opened.shell, note)
+    tell_unreadable(opened, report.problems)
     return report, at.settled()
+
+
+def tell_unreadable(opened: Opened, problems: Iterable[RecordInvalidError]) -> None:
+    """Warn of each file that can't be read once; `status` counts them, and `doctor` names them."""
+    told, file = list(map(str, problems)), opened.entity.told
+    before = disk.read_cache(file)
+    with suppress(ValueError):
+        known = json.loads(before or b"[]")
+        for problem in (one for one in told if one not in known):
+            output.warn(opened.shell, problem)
+    if (now := json.dumps(told).encode()) != (before or b"[]"):
+        disk.write_cache(file, now)
 
 
 def synced(

@@ -43,6 +43,7 @@ from bumble.errors import (
 from bumble.files import disk, git, gitdir
 from bumble.history import clone
 from bumble.runtime import rules, spoken
+from bumble.text import moments
 from bumble.text.printable import HALF
 
 FORGOTTEN = "forgotten.jsonl"
@@ -265,8 +266,10 @@ def identity_of(shell: Shell, root: Path, read: Settings) -> Identity:
     if read.identity is None:
         raise NotAnEntityError(root)
     shell.entity_name, now = read.identity.name, shell.now_given
+    zone = ZoneInfo(read.identity.timezone)
+    moments.HOME.set(zone)
     if now is not None and now.tzinfo is None:
-        shell.now_given = now.replace(tzinfo=ZoneInfo(read.identity.timezone))
+        shell.now_given = now.replace(tzinfo=zone)
     return read.identity
 
 

@@ -92,6 +92,8 @@ class Entity(Struct, frozen=True):
     typed = _Place(".bumble/history", own=True)
     # marks of what a model was asked and gave no usable answer to
     vain = _Place(".bumble/cache/vain.json", own=True)
+    # what was said of files that can't be read: it is said once
+    told = _Place(".bumble/cache/told.json", own=True)
     # one JSON line a run of what happens between turns
     runs = _Place(".bumble/log/runs.jsonl", own=True)
 

@@ -37,7 +37,7 @@ from bumble.records.relationships import Relationship
 from bumble.records.skills import Skill
 from bumble.text import languages, words
 
-VERSION = f"8.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+VERSION = f"9.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
 TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).

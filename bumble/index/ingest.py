@@ -187,13 +187,13 @@ def _is_settled(stamp: Stamp, reading: IngestReading) -> bool:
 
 def _forget_if_renamed(database: Store, reading: IngestReading) -> None:
     """Have files read again whose chunks depend on a name or a time zone that changed."""
-    for key, value, kind in (
-        ("name", reading.name, "message"),
-        ("zone", str(reading.zone), "journal"),
+    for key, value, where in (
+        ("name", reading.name, "kind = ?"),
+        ("zone", str(reading.zone), "kind <> ?"),  # of a hand, they have times of no zone
     ):
         if database.meta(key) != value:
             with database.transaction():
-                database.distrust_files("kind = ?", (kind,))
+                database.distrust_files(where, ("message",))
                 database.set_meta(key, value)
 
 

@@ -212,7 +212,7 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
         meta: The record's mapping.
         name: The key.
         kind: `str`, `int`, `float` (an int will do), `bool`, `list`, `dict` or `datetime` (ISO 8601
-            text with an offset).
+            text; without an offset it is in the entity's time zone).
         default: What a missing or empty value counts as; without one it is an error.
 
     Raises:
@@ -221,11 +221,11 @@ def field(meta: Mapping[str, Any], name: str, kind: type[T], default: T = _REQUI
     value = meta.get(name)
     if value is None:
         if default is _REQUIRED:
-            form = _KINDS.get(kind, "a time, such as 2026-05-24T12:00:00+01:00")
+            form = _KINDS.get(kind, "a day or a time, such as 2026-05-24 or 2026-05-24T12:00")
             raise ValueError(f"`{name}` is missing: it should be {form}")
         return default
     if kind is datetime:
-        return cast("T", moments.read(value, name))
+        return cast("T", moments.read(value, name, moments.HOME.get()))
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         try:
             number = float(value)

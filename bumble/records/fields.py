@@ -240,11 +240,11 @@ def _is_none(value: Any) -> bool:
 
 
 def moment(value: Any) -> datetime | None:
-    """Read a time with its offset; None for anything else."""
+    """Read a time; None for anything else."""
     if not isinstance(value, str | datetime):
         return None
     try:
-        return moments.read(value, "at")
+        return moments.read(value, "at", moments.HOME.get())
     except ValueError:
         return None
 

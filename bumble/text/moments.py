@@ -6,6 +6,7 @@ Before the first and behind the last of them, a clock or a hand was wrong: one r
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta, tzinfo
 
 # A day less than the years 1000 to 2999, which a time then lies in at every offset.
@@ -13,12 +14,17 @@ FIRST, END = datetime(1000, 1, 2, tzinfo=UTC), datetime(2999, 12, 31, tzinfo=UTC
 AHEAD = timedelta(days=1)  # clocks of two machines differ, and so do people's time zones
 
 
-def read(value: object, name: str) -> datetime:
+# Of the entity that a command serves: what a hand wrote into a record without an offset is in it.
+HOME: ContextVar[tzinfo | None] = ContextVar("HOME", default=None)
+
+
+def read(value: object, name: str, zone: tzinfo | None = None) -> datetime:
     """Read a time with its UTC offset.
 
     Args:
         value: ISO 8601.
         name: Of the field, for errors.
+        zone: What one without an offset is in; None: there has to be one.
 
     Raises:
         ValueError: If it is none, has no offset, or lies in no year that records may name.
@@ -29,8 +35,11 @@ def read(value: object, name: str) -> datetime:
         raise ValueError(
             f"`{name}` should be a time like 2026-05-24T03:12:47+02:00, not `{str(value)[:60]}`"
         ) from None
-    if at.tzinfo is None:
-        raise ValueError(f"`{name}` has no UTC offset: write {at.isoformat()}+00:00, or your own")
+    if at.tzinfo is None and zone is None:
+        raise ValueError(
+            f"`{name}` has no UTC offset: write it behind the time, as in 2026-05-24T03:12:47+02:00"
+        )
+    at = at if at.tzinfo else at.replace(tzinfo=zone)
     if not is_sane(at):
         raise ValueError(f"`{name}` is in the year {at.year}; {YEARS}")
     return at

@@ -284,7 +284,8 @@ def index(
 
 def _summary(report: SyncReport) -> str:
     total = report.added + report.changed + report.unchanged
-    broken = f", {len(report.problems)} of them unreadable" if report.problems else ""
+    unreadable = f", {len(report.problems)} of them unreadable (see `bumble doctor`)"
+    broken = unreadable if report.problems else ""
     if not (report.added or report.changed or report.removed):
         return f"Nothing to do: {words.counted(total, 'file')}{broken}, as they were."
     sentence = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from bumble.chat import context_report, participants, plain_reply, reminders, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
-from bumble.cli import output, people, registry, run_job
+from bumble.cli import index_place, output, people, registry, run_job
 from bumble.cli.commands import mcp
 from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
@@ -235,8 +235,8 @@ class Conversation:
         bar = partial(output.progress, "indexing", self.opened.shell.environ)
         self.runtime.memory.sync_or_go_without(lambda what, at, of: bar(at, of))
         report = self.runtime.memory.report
-        for problem in report.problems if report else ():
-            output.warn(self.opened.shell, str(problem))
+        if report:
+            index_place.tell_unreadable(self.opened, report.problems)
 
     def _last_spoke(self) -> datetime | None:
         if self.session.messages:

@@ -53,7 +53,35 @@ def test_a_belief_that_is_none_holds_up_no_learning(run: Run) -> None:
     run.ok("belief", "add", "Sam drinks tea.")
     run.write("beliefs/sam-likes-plums.md", "Sam likes plums.\n")
     assert "waits" not in run.ok("consolidate", "--dry-run").err
-    assert "`formed` is missing: it should be a time, such as 2" in run("doctor").out
+    assert "`formed` is missing: it should be a day or a time, such as 2" in run("doctor").out
+
+
+def test_a_page_that_lacks_what_it_needs_is_said_once(run: Run) -> None:
+    run.write("script.yaml", "- text: Fine.\n  always: true\n")
+    run.ok("config", "set", "llm.model", f"script:{run.file('script.yaml')}")
+    page = run.write("beliefs/Untitled.md", "")
+    asked = (("recall", "tea"), ("chat", "Hello."))
+    assert ["Untitled" in run(*each).err for each in (*asked, *asked)] == [True, *[False] * 3]
+    assert "1 file unreadable" in run.ok("status").out
+    page.unlink()
+    run("recall", "tea")
+    run.write("beliefs/Untitled.md", "")
+    assert ["Untitled" in run(*each).err for each in asked] == [True, False]
+
+
+def test_a_time_by_hand_without_an_offset_is_in_the_entity_s_zone(run: Run) -> None:
+    run.ok("config", "set", "timezone", "Europe/Berlin")
+    run.write("reminders/boat.md", "---\nat: 2026-12-01 10:00\n---\n\nThe boat.\n")
+    run.write("beliefs/Fish.md", "---\nformed: 1952-03-17\n---\n\nSam likes fish.\n")
+    assert run.ok("doctor").code == 0
+    (due,) = run.ok("remind", "list", "--json").data
+    assert due["at"] == "2026-12-01T10:00:00+01:00"
+    (held,) = run.ok("belief", "list", "--json").data
+    assert held["formed"] == "1952-03-17T00:00:00+01:00"
+    assert "Sam likes fish." in run.ok("recall", "fish").out
+    run.ok("config", "set", "timezone", "Asia/Tokyo")
+    hits = run.ok("recall", "fish", "--json").data["hits"]
+    assert [hit["at"] for hit in hits] == ["1952-03-17T00:00:00+09:00"]
 
 
 @pytest.mark.parametrize(
