@@ -26,7 +26,16 @@ from bumble.history.findings import Finding
 from bumble.index import place, sync
 from bumble.jobs.forgetting import draft, record_files, transcripts
 from bumble.jobs.forgetting.draft import ForgettingDraft, PersonSpeech
-from bumble.records import base, forgotten, jsonl, kinds, relationships, session_files, skills
+from bumble.records import (
+    base,
+    forgotten,
+    jsonl,
+    kinds,
+    provenance,
+    relationships,
+    session_files,
+    skills,
+)
 from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
@@ -468,14 +477,19 @@ def _hear(session: Session, entry: forgotten.Forgotten, found: defaultdict[str, 
 
 
 def _listed(entity: Entity, zone: tzinfo) -> set[str]:
-    """Return the ids of all whom a record is of or for; one that can't be read names nobody."""
+    """Return the ids of all whom a record is of or for, but for those that a person wrote.
+
+    One that can't be read names nobody.
+    """
     listed = set[str]()
     for kind in kinds.KINDS:
         if kind in (relationships.PERSON, session_files.SESSION):  # looked at before
             continue
         for path in kind.paths(entity):
             with suppress(RecordInvalidError):
-                views = kind.read(path, zone)
+                views = [
+                    one for one in kind.read(path, zone) if not provenance.is_by_hand(one.origin)
+                ]
                 listed |= {one for view in views for one in (*view.origin.audience, *view.people)}
     return listed
 

@@ -165,6 +165,19 @@ def test_somebody_else_of_a_name_that_was_forgotten_stays(run: Run, *, by_hand: 
     assert run.ok("person", "show", "Karl", "--json").data["first_met"]
 
 
+def test_what_a_person_writes_of_one_who_was_forgotten_stays(run: Run) -> None:
+    run.write("relationships/Karl.md", "Karl, my uncle.\n")
+    run.ok("person", "forget", "Karl", "--yes")
+    page = run.write(
+        "episodes/2026/05/Ladder.md",
+        "---\nat: 2026-05-23\npeople: [Karl]\n---\n\nKarl lent me a ladder.\n",
+    )
+    before = page.read_bytes()
+    assert "forgotten-back" not in run("doctor").out
+    run("doctor", "--fix")
+    assert page.read_bytes() == before
+
+
 def test_a_page_by_hand_of_a_time_before_is_not_shown_by_a_look_back(run: Run) -> None:
     run.write("relationships/Karl.md", "Karl, my uncle.\n")
     run.write("relationships/Bo.md", "Bo, my aunt.\n")
