@@ -160,8 +160,8 @@ class Sources(Struct):
             )
 
     def _id_of(self, name: str) -> str:
-        """Return the id of the only one who is called so; empty if there is none."""
-        wanted = disk.same_name(name)
+        """Return the id of the only one who is called, or linked to, so; empty if there is none."""
+        wanted = disk.same_name(name.strip("[]").partition("|")[0])
         portraits = {Path(path).stem for path in self.names.get(wanted, ())}
         found = portraits or {one for one in self.people if disk.same_name(one) == wanted}
         return found.pop() if len(found) == 1 else ""

@@ -319,7 +319,7 @@ def read_shown(path: Path, *, max_bytes: int = markdown.MAX_BYTES, errors: str =
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RecordInvalidError(
-            path, f"not UTF-8 text: byte {data[error.start]:#04x}", line
+            path, f"not UTF-8 text: byte {data[error.start]:#04x}; save it as UTF-8", line
         ) from error
     except OSError as error:
         raise RecordInvalidError(path, f"can't be read: {error.strerror}") from error

@@ -281,7 +281,10 @@ def test_ignored_settings_are_a_note(ada: Run) -> None:
 
 def test_who_is_named_where_an_id_belongs_gets_it_said(run: Run) -> None:
     run.write("relationships/lena.md", "---\nnames: [Lena Müller, Len]\n---\n\nA friend.\n")
-    run.write("projects/x.md", "---\ntitle: X\npeople: [Len, Zoe, SAM]\n---\n\nWe sail.\n")
+    run.write(
+        "projects/x.md",
+        "---\ntitle: X\npeople: [Len, '[[Lena Müller]]', Zoe, SAM]\n---\n\nWe sail.\n",
+    )
     run.write("knowledge.md", "## Knee [only for Lena Müller]\n\nIt hurts.\n")
     told = {
         (one["path"], one["said"])
@@ -292,7 +295,7 @@ def test_who_is_named_where_an_id_belongs_gets_it_said(run: Run) -> None:
     unknown = "it names Zoe, whom no portrait and no conversation knows: forgotten, or not merged"
     assert told == {
         ("knowledge.md", f"{ids} Lena Müller"),
-        ("projects/x.md", f"{ids} Len, sam for SAM"),
+        ("projects/x.md", f"{ids} Len, lena for [[Lena Müller]], sam for SAM"),
         ("projects/x.md", unknown),
     }
     run.write("relationships/len.md", "---\nnames: [Len]\n---\n\nAnother.\n")
