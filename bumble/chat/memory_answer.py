@@ -19,11 +19,11 @@ from bumble.errors import UserError
 from bumble.fallback import notices, quotes
 from bumble.guard import claims, corrections, values
 from bumble.index.search import Hit
-from bumble.recall import memory_search
+from bumble.recall import memory_search, whole_record
 from bumble.records import base, knowledge, session_files
 from bumble.records.sessions import Message, Notice, Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, words
+from bumble.text import stop_words, titles, words
 
 SEARCHED = 12  # messages that are looked through
 TALKS = 200  # the latest, whose notices count
@@ -36,6 +36,7 @@ WHOLE_CHARS = 200  # of a message up to which all of it does
 MOST_LISTED = 6  # messages that name whom a question asks for all about
 MOST = 2  # messages that answer, each with the word that put it right
 PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
+BY_HAND = ("knowledge", "belief", "episode", "journal", "person")  # where people write, too
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
 
 
@@ -201,24 +202,39 @@ def _answering(runtime: Runtime, message: Message, asked: Message) -> quotes.Quo
 def written(
     runtime: Runtime, session: Session, answers: Callable[[str], bool] | None
 ) -> tuple[str, str] | None:
-    """Return the title and words of `knowledge.md` that answer the last message; None: none do.
+    """Return the title and words of what a person wrote down that answers; None: nothing does.
 
-    Locked sections are what it obeys.
+    The title may be empty.
+
+    In `knowledge.md`, whoever wrote it; in beliefs, memories, the diary and on pages of people what
+    no pass made of a talk. Locked sections are what it obeys.
 
     Args:
         runtime: Whose memory.
         session: The conversation.
         answers: As `answer` takes it.
     """
-    book = runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
-    for hit in _found(runtime, session, session.messages[-1], "knowledge")[:LOOKED_AT]:
-        section = knowledge.find(book, hit.id)
-        if section is None or section.locked or secrets.find_secret(section.text):
+    for hit in _found(runtime, session, session.messages[-1], *BY_HAND)[:LOOKED_AT]:
+        view = whole_record.read(runtime.entity, runtime.zone, hit.kind, hit.id, hit.path)
+        by_hand = view is not None and (not view.origin.by or view.origin.by.endswith(" add"))
+        is_known = hit.kind == knowledge.KNOWLEDGE.passages
+        if view is None or not (is_known or by_hand) or secrets.find_secret(view.text):
             continue
-        text, near = quotes.words_of(section.text), _is_near(hit, runtime, asks=answers is not None)
-        if near and (answers is None or answers(f"{section.title}: {text}")):
-            return section.title, text
+        if is_known and _is_locked(runtime, hit.id):
+            continue
+        title = view.id if is_known else titles.heading(view.text)
+        text = quotes.words_of(hit.text.removeprefix(f"# {title}"))
+        said = {*stop_words.words(text)} - {*stop_words.words(f"{title} {view.id}")}
+        near = bool(said) and _is_near(hit, runtime, asks=answers is not None)
+        if near and (answers is None or answers(f"{title}: {text}")):
+            return title, text
     return None
+
+
+def _is_locked(runtime: Runtime, title: str) -> bool:
+    book = runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
+    section = knowledge.find(book, title)
+    return section is None or section.locked
 
 
 def _later(
@@ -293,16 +309,14 @@ def _same_later(runtime: Runtime, session: Session, told: Told, message: Message
     return max(same, key=lambda id_: told.messages[id_].at, default="")
 
 
-def _found(
-    runtime: Runtime, session: Session, asked: Message, kind: str = "message"
-) -> Sequence[Hit]:
+def _found(runtime: Runtime, session: Session, asked: Message, *kinds: str) -> Sequence[Hit]:
     asker, asking = asked.speaker, memory_search.last_turn(session)
     return memory_search.find(
         runtime.memory,
         runtime.config,
         memory_search.search_of(runtime, session.people, asker=asker, asking=asking),
         asked.text,
-        kinds=(kind,),
+        kinds=kinds or (whole_record.MESSAGE,),
         limit=SEARCHED,
         unasked=False,
         newer=False,
@@ -328,9 +342,19 @@ def _may_answer(hit: Hit, asked: Message, told: Told) -> bool:
         and hit.id != asked.id
         and notices.is_noticeable(message)
         and told.tells(hit.id)
-        and stop_words.bare(message.text) != stop_words.bare(asked.text)
+        and not _only_asks(message.text, asked.text)
         and secrets.find_secret(message.text) is None
     )
+
+
+def _only_asks(text: str, asked: str) -> bool:
+    """Whether a message has nothing to say to a question but questions: "Hi. And who is Karl?"."""
+    wanted = set(stop_words.telling_words(words.folded(asked)))
+    said, questions = set[str](), set[str]()
+    for one in words.sentences(text):
+        of_kind = questions if one.endswith(words.QUESTION_MARKS) else said
+        of_kind.update(stop_words.telling_words(words.folded(one)))
+    return not said or (bool(questions & wanted) and not said & wanted)
 
 
 def is_named(text: str, asked: str) -> bool:

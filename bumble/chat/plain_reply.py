@@ -427,8 +427,8 @@ def _remembered(
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
     if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
-        title, text = kept
-        return CodeReply(f"{title}: {quotes.marked(text, template)}", "ask_memory")
+        parts = filter(None, (kept[0], quotes.marked(kept[1], template)))
+        return CodeReply(": ".join(parts), "ask_memory")
     surely = asks and (turn.reading.said.has(*ASKS_MEMORY, "ask_world") or heard.is_question)
     return CodeReply(template.unknown, "ask_memory") if surely and not by_code else by_code
 

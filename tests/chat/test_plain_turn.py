@@ -16,7 +16,7 @@ from bumble.fallback import due_time, notices, templates
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.embed.reader import MessageReading
 from bumble.models.tiers import Abilities, Tier
-from bumble.records import relationships, reminders, sessions
+from bumble.records import beliefs, relationships, reminders, sessions
 from bumble.records.sessions import Message, Notice
 from bumble.runtime.runtime import Runtime
 from tests.support import turns
@@ -232,6 +232,21 @@ def test_of_somebody_it_has_met_no_model_is_asked(
         write(ada, relationships.PERSON.plan_new(relationships.new(name, NOON), ""))
     assert (talk.say(ask) == templates.load("en").unknown) is is_of_them
     assert len(runtime.model.requests) == int(not is_of_them)  # type: ignore[attr-defined]
+
+
+def test_what_a_person_wrote_down_answers_whatever_kind_it_is(ada: Entity) -> None:
+    ask = "what was grandad afraid of?"
+    talk, _ = told(ada, {ask: reading("ask_memory")}, *["Yes."] * 3, tier="choose")
+    held = beliefs.new("bel_01", "Grandad was afraid of thunder.", "world_fact", 0.8, NOON)
+    write(ada, beliefs.BELIEF.plan_new(held, ""))
+    assert talk.say(ask) == "“Grandad was afraid of thunder.”"
+
+
+def test_a_question_is_no_answer_to_a_question(ada: Entity) -> None:
+    first, ask = "Hi, I'm Sam. What was grandad's boat called?", "what was grandad's boat called?"
+    talk, _ = told(ada, {first: reading("tell", keep=True), ask: reading("ask_memory")})
+    talk.say(first)
+    assert talk.say(ask) == templates.load("en").unknown
 
 
 def test_what_was_told_on_a_day_is_listed_where_nothing_else_is_named(ada: Entity) -> None:
