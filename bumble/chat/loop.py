@@ -23,7 +23,6 @@ from bumble.chat.tools import AGENCY, READ_ONLY, SEARCHES
 from bumble.entity.config import LoopConfig
 from bumble.errors import AnswerInvalidError, UserError
 from bumble.llm import actions, prompts
-from bumble.llm.partial_json import SayReader
 from bumble.llm.protocol import (
     Action,
     Completion,
@@ -34,6 +33,7 @@ from bumble.llm.protocol import (
     Tool,
     ToolResult,
 )
+from bumble.llm.say_reader import SayReader
 from bumble.prompt import transcript
 from bumble.runtime.runtime import Plan, Result, Runtime
 from bumble.text import tokens, words
@@ -186,6 +186,13 @@ def schema(tools: Sequence[Tool], *, speech_only: bool = False) -> Mapping[str, 
     return actions.schema([agency] if speech_only else [agency, work])
 
 
+class _Text(Struct):
+    """A text that an answer says."""
+
+    came: str = ""  # it, as far as it has come
+    said: str = ""  # what of it was said
+
+
 class _Speaker:
     """Streams what is said: set apart from what was said before, or right behind what was cut off.
 
@@ -209,69 +216,77 @@ class _Speaker:
         self.reader = SayReader()
         self.say, self.each, self.before, self.language = say, each, before, language
         self.goes_on = goes_on
-        self.came: list[str] = []  # each text, as far as it has come
-        self.said: list[str] = []  # what of each was said
-        self.shown = 0  # characters of the last that were said
-        self.is_read = False  # whether it has been read as a whole
+        self.texts: list[_Text] = []
 
     def feed(self, piece: str) -> None:
-        self._take(self.reader.feed(piece))
-        said = "".join(self.said[-1:])
+        for place, text in self.reader.feed(piece):
+            self._take(place, text)
+        said = self.texts[-1].said if self.texts else ""
         end, far = said[-CIRCLE_CHARS:], said[-CIRCLE_REACH:]
         times = TABLE_TIMES if said.count(FENCE) % 2 else CIRCLE_TIMES
         if len(end) == CIRCLE_CHARS and far.count(end) >= times:
             raise EnoughError
 
-    def _take(self, texts: Sequence[tuple[int, str]]) -> None:
-        for place, text in texts:
-            if place == len(self.came):
-                self._show(ends=True)
-                self.came, self.said, self.shown = [*self.came, ""], [*self.said, ""], 0
-            self.came[place] += text
-            self._show()
+    def _take(self, place: int, piece: str) -> None:
+        """Take a piece of the last text, or the beginning of the next."""
+        if place == len(self.texts):
+            self._begin(ends=True)
+            self.texts.append(_Text())
+        text = self.texts[-1]
+        text.came += piece
+        if not text.said:
+            self._begin()
+        elif piece:
+            self.say(piece)
+            text.said += piece
 
-    def _show(self, *, ends: bool = False) -> None:
-        *earlier, text = self.came or [""]
-        new, pause = text[self.shown :], ""
-        if not self.shown:
-            goes_on = self.goes_on and not earlier
-            earlier += self.each
-            waits = (goes_on and is_open(text)) or any(one.startswith(text) for one in earlier)
-            if not text.strip() or text in earlier or (waits and not ends):
-                return
-            new = joined(self.before, text, self.language) if goes_on else text
-            pause = PAUSE if (self.before or any(self.said)) and not goes_on else ""
+    def _begin(self, *, ends: bool = False) -> None:
+        """Say the last text as far as it has come, where nothing of it was said.
+
+        Args:
+            ends: Whether it is all there.
+        """
+        *before, text = self.texts or [_Text()]
+        earlier = [*(one.came for one in before), *self.each]
+        goes_on = self.goes_on and not before
+        waits = (goes_on and is_open(text.came)) or any(
+            one.startswith(text.came) for one in earlier
+        )
+        is_heard = text.said or not text.came.strip() or text.came in earlier
+        if is_heard or (waits and not ends):
+            return
+        new = joined(self.before, text.came, self.language) if goes_on else text.came
         if new:
-            self.say(pause + new)
-            self.said[-1] += new
-            self.shown = len(text)
+            is_first = goes_on or not (self.before or any(one.said for one in before))
+            self.say(new if is_first else PAUSE + new)
+            text.said = new
 
     def finish(self, spoken: Sequence[str] | None = None) -> str:
         """Return what was said; a blank at the beginning of what goes on belongs to it.
 
         Args:
-            spoken: What the answer says, now that it is read as a whole: all that could not be read
-                while it came is said now; None: it was broken off.
+            spoken: What the answer says, now that it is read as a whole: what did not come is said
+                now; None: it was broken off.
         """
-        plain = [] if self.is_read else self.reader.texts
-        texts, self.is_read = plain if spoken is None else spoken, True
-        read = self.reader.texts[: len(self.came)]
+        read, self.reader = self.reader.texts, SayReader()  # which is over
+        whole = read if spoken is None else spoken
+        ends = [
+            min((one for one in whole if one.startswith(came)), key=len, default=None)
+            if came
+            else ""
+            for came in read[: len(self.texts)]
+        ]
+        for text, came, end in zip(self.texts, read, ends, strict=False):
+            if end and text.came != came:  # a thought was heard too, but isn't kept
+                text.came, text.said = "", end
+            elif end and text is self.texts[-1]:
+                self._take(len(self.texts) - 1, end.removeprefix(came))
         # what came in a form that is read otherwise as a whole was heard all the same
-        loose = sum(not any(text.startswith(one) for text in texts) for one in read)
-        for text in texts:
-            places = (n for n, one in enumerate(read) if one and text.startswith(one))
-            place = max(places, default=-1)
-            if place < 0 and loose:
-                loose -= 1
-            elif place < 0:
-                self._take([(len(self.came), text)])
-            elif self.came[place] != read[place]:  # a thought was heard before it, but isn't kept
-                self.said[place] = text
-            elif text != read[place] and place == len(self.came) - 1:
-                self._take([(place, text[len(read[place]) :])])
-        self._show(ends=True)
-        self.each += [*self.came, *(spoken or ())]
-        said = PAUSE.join(filter(None, self.said))
+        for one in [one for one in whole if one not in ends][ends.count(None) :]:
+            self._take(len(self.texts), one)
+        self._begin(ends=True)
+        self.each += [*(text.came for text in self.texts), *(spoken or ())]
+        said = PAUSE.join(text.said for text in self.texts if text.said)
         return said.rstrip() if self.goes_on and said.strip() else said.strip()
 
 
@@ -398,7 +413,9 @@ class _Turn(Struct):
         over, outcome = self.is_over, self.outcome
         self.beside = completion.beside or self.beside
         try:
-            calls = actions.parse(completion.text, offered(self.tools, speech_only=False))
+            calls = completion.calls or actions.parse(
+                completion.text, offered(self.tools, speech_only=False)
+            )
         except AnswerInvalidError:
             did = PromptMessage("assistant", completion.text[:UNREAD_CHARS])
             return did, self._unread(completion)

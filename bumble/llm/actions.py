@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +18,6 @@ from msgspec import Struct, field
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
 from bumble.llm import marks, structured, written_calls
-from bumble.llm.partial_json import PartialJson, SayReader, listed
 from bumble.llm.protocol import (
     Action,
     Completion,
@@ -28,6 +27,7 @@ from bumble.llm.protocol import (
     Tool,
     Usage,
 )
+from bumble.llm.say_reader import SayReader
 from bumble.llm.wire import CallPart, Piece
 from bumble.text.printable import each_text, whole
 from bumble.text.schema import choice, closed
@@ -79,17 +79,19 @@ def parse(text: str, tools: Sequence[Tool] = ()) -> tuple[Action, ...]:
     """
     if not text.strip():
         return ()
-    reader = SayReader(text)
-    if reader.json.is_deep:
-        raise AnswerInvalidError("The model's answer is nested too deep.", answer=text)
-    calls, said = _read_calls(text, tools), reader.texts
+    calls, said = _read_calls(text, tools), SayReader(text).texts
+    told = [arguments.get("text") for name, arguments in calls if name == "say"]
     if said == [text.strip()]:
         calls = calls or [("say", {"text": text.strip()}), ("end_turn", {})]
     else:  # what was said of a `say` that was cut off
-        cut = said[sum(name == "say" for name, _ in calls) :]
-        calls += [("say", {"text": one}) for one in cut if one]
+        cut = [one for one in said[len(told) :] if one and one not in told]
+        calls += [("say", {"text": one}) for one in cut]
     if not calls:
         raise AnswerInvalidError("The model's actions could not be read.", answer=text)
+    return _numbered(calls)
+
+
+def _numbered(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[Action, ...]:
     return tuple(
         Action(f"call_{number}", name, arguments)
         for number, (name, arguments) in enumerate(calls, start=1)
@@ -115,7 +117,10 @@ def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str
     except ValueError:
         return []
     # 1. find the list; in prose, only the full shape counts: an example in a sentence is no call
-    found, depth = listed(value)
+    if isinstance(value, dict) and isinstance(value.get("actions"), list):
+        found, depth = value["actions"], 2
+    else:
+        found, depth = (value, 1) if isinstance(value, list) else ([value], 0)
     if depth < 2 and not text.lstrip().startswith(("{", "[", "```")):
         return []
     # 2. leave out what was cut off in the middle
@@ -167,7 +172,7 @@ def _meant(name: str, given: Any, tools: Sequence[Tool]) -> tuple[str, Mapping[s
     meant.pop("", None)
     if name == "say" and isinstance(said := meant.get("text"), str):
         meant["text"] = marks.unthought(said)
-    return name, whole(meant)
+    return str(whole(name)), whole(meant)
 
 
 def _escaped(text: str, fields: Iterable[str]) -> str:
@@ -251,14 +256,13 @@ def _end(written: list[dict[str, Any]], waiting: dict[str, str]) -> None:
     waiting.clear()
 
 
-class _Call(Struct):
+class Call(Struct):
     """A call, as its pieces came."""
 
     index: int
     id: str
     name: str
     arguments: str = ""
-    json: PartialJson = field(default_factory=PartialJson)
 
     @property
     def text(self) -> str:
@@ -266,78 +270,22 @@ class _Call(Struct):
         return f'{{"tool":{json.dumps(self.name)},"arguments":{self.arguments}'
 
     @property
-    def is_cut(self) -> bool:
-        """Whether its arguments break off: an object that has no end."""
-        return self.arguments.lstrip().startswith("{") and not self.arguments.rstrip().endswith("}")
-
-
-class CallText:
-    """Calls of an answer, written as the JSON of actions while they stream.
-
-    Their pieces may come mixed: what is written is one call after the other.
-    """
-
-    def __init__(self, tools: Sequence[Tool] = ()) -> None:
-        """Begin an answer.
-
-        Args:
-            tools: What may be called.
-        """
-        self.text = ""
-        self.tools = tools
-        self._calls: list[_Call] = []
-        self._at = self._written = 0  # the call that is being written, and how much of it is
-
-    def take(self, part: CallPart) -> str:
-        """Take a piece of a call; return what it adds to the text."""
-        call = next((one for one in reversed(self._calls) if one.index == part.index), None)
-        if part.name and (call is None or self._begins(part, call)):
-            call = _Call(part.index, part.id, named(part.name, self.tools))
-            self._calls.append(call)
-        elif call is None and self._calls:
-            call = self._calls[-1]
-        if call is None:
-            return ""
-        call.arguments += part.arguments
-        call.json.feed(part.arguments)
-        added = ""
-        for one in self._calls[self._at :]:  # the next begins when the one before it is whole
-            text = ("," if self._at else '{"actions":[') + one.text
-            added, self._written = added + text[self._written :], len(text)
-            if one is self._calls[-1] or not one.json.is_whole:
-                break
-            added, self._written, self._at = added + "}", 0, self._at + 1
-        self.text += added
-        return added
-
-    def finish(self, *, whole: bool) -> str:
-        """End the answer; return what that adds. One that was cut off stays open, as the last."""
-        if not self._calls:
-            return ""
-        done, cut = list[str](), list[str]()
-        for call in self._calls:
-            is_last = call is self._calls[-1]
-            is_cut = not call.json.is_whole and (call.is_cut or (is_last and not whole))
-            if not (is_cut or call.json.is_whole):  # none, or in a form of their own
-                call.arguments = json.dumps(call.arguments) if call.arguments.strip() else "{}"
-            (cut if is_cut else done).append(call.text + "}" * (not is_cut))
-        text = f'{{"actions":[{",".join([*done, *cut[:1]])}{"" if cut else "]}"}'
-        added = text[len(self.text) :] if text.startswith(self.text) else ""
-        self.text = text
-        return added
-
-    def _begins(self, part: CallPart, call: _Call) -> bool:
-        """Whether a piece begins another call: some endpoints number all of them alike."""
-        is_other = bool(part.id and call.id and part.id != call.id and call.arguments)
-        is_next = bool(part.arguments) and call.json.is_whole
-        return is_other or is_next or named(part.name, self.tools) != call.name
+    def is_whole(self) -> bool:
+        """Whether its arguments are JSON from beginning to end."""
+        with suppress(ValueError, RecursionError):
+            return not structured.is_deep(json.loads(self.arguments, strict=False))
+        return False
 
 
 class Answer(Struct):
-    """What the pieces of one answer add up to."""
+    """What the pieces of one answer add up to.
+
+    What `say` is given is handed on as it comes, in the JSON of actions, one after the other though
+    their pieces may come mixed.
+    """
 
     thinking: marks.ThinkFilter
-    calls: CallText | None = None  # of a request that has tools; else a call's arguments are text
+    tools: Sequence[Tool] = ()  # what may be called; without them a call's arguments are text
     on_text: OnText | None = None
     stopwatch: Callable[[], float] = time.perf_counter
     since: float = 0.0  # when it was asked for, and how long its first token took
@@ -346,22 +294,18 @@ class Answer(Struct):
     was_filtered: bool = False
     reasoning: str = ""
     usage: Usage = field(default_factory=Usage)
-    streams: bool = False  # whether its calls are shown as they come
+    calls: list[Call] = field(default_factory=list)
+    shown: int = 0  # characters of what they say that were handed on
 
     @property
     def text(self) -> str:
-        """What it says: its calls as actions, else its text."""
-        return str(whole(self.calls.text if self.has_called and self.calls else self.thinking.text))
-
-    @property
-    def has_called(self) -> bool:
-        """Whether it has called a tool."""
-        return bool(self.calls and self.calls.text)
+        """What came of it, as it came."""
+        return str(whole("".join(one.text for one in self.calls) or self.thinking.text))
 
     @property
     def unopened(self) -> bool:
         """Whether a thought ended in it that never began: the template begins it."""
-        says = SayReader(self.text).filters if self.has_called else ()
+        says = (one for call in self.calls for one in SayReader(call.text).filters)
         return any(one.unopened for one in (self.thinking, *says))
 
     def read(self, pieces: Iterable[Piece], since: float) -> None:
@@ -375,43 +319,79 @@ class Answer(Struct):
                 self.on_text(shown)
 
     def take(self, piece: Piece) -> str:
-        """Take the next piece; return what it adds to the visible text.
-
-        A call that comes while a thought is supposed to go on waits: its words may end that.
-        """
+        """Take the next piece; return what it adds to the visible text."""
         self.usage = piece.usage or self.usage
         self.reasoning += piece.reasoning
         if piece.finish_reason:
             self.finish_reason = "length" if piece.finish_reason.lower() in _LENGTHS else "stop"
             self.was_filtered = piece.finish_reason == "content_filter"
         shown = self.thinking.feed(piece.text)
-        if self.calls is None:
+        if not self.tools:
             return shown + "".join(self.thinking.feed(part.arguments) for part in piece.calls)
-        if not self.has_called:
-            self.streams = bool(piece.calls) and not self.thinking.is_open
-        added = "".join(map(self.calls.take, piece.calls))
-        return (added if self.streams else "") if self.has_called else shown
+        for part in piece.calls:
+            self._add(part)
+        return self._spoken() if self.calls else shown
+
+    def _add(self, part: CallPart) -> None:
+        numbered = [one for one in self.calls if one.index == part.index]
+        if part.name and (not numbered or self._begins(part, numbered[-1])):
+            numbered = [Call(part.index, part.id, named(part.name, self.tools))]
+            self.calls += numbered
+        for call in (numbered or self.calls)[-1:]:
+            call.arguments += part.arguments
+
+    def _begins(self, part: CallPart, call: Call) -> bool:
+        """Whether a piece begins another call: some endpoints number all of them alike."""
+        is_other = bool(part.id and call.id and part.id != call.id and call.arguments)
+        is_next = bool(part.arguments) and call.is_whole
+        return is_other or is_next or named(part.name, self.tools) != call.name
+
+    def _spoken(self) -> str:
+        """Return what its calls say that was not handed on.
+
+        While a thought is supposed to go on that waits: its words may end it.
+        """
+        text = '{"actions":['
+        says = [one for one in self.calls if one.name == "say" and not self.thinking.is_open]
+        for call in says:
+            text += ("," if call is not says[0] else "") + call.text
+            if call is says[-1] or not call.is_whole:
+                break
+            text += "}"
+        added, self.shown = text[self.shown :], len(text)
+        return added
+
+    def _called(self, *, is_whole: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield its calls as they were meant; of one that was cut off, what it says."""
+        for call in self.calls:
+            given = call.arguments.strip() or "{}"
+            is_cut = given.startswith("{") and not given.endswith("}")
+            if call.is_whole:
+                yield _meant(call.name, json.loads(given, strict=False), self.tools)
+            elif is_cut or (call is self.calls[-1] and not is_whole):
+                yield from (("say", {"text": one}) for one in SayReader(call.text).texts if one)
+            else:  # in a form of its own
+                yield _meant(call.name, given, self.tools)
 
     def completion(self, name: str) -> Completion:
         """End it, hand on what was held back, and sum up; text beside calls was thought."""
         is_whole = self.finish_reason != "length"
         rest, prose = self.thinking.finish(is_whole=is_whole), self.thinking.text
-        if self.calls is not None:
-            rest = "" if self.has_called else rest
-            if not self.has_called:
-                prose, written = written_calls.read(prose, self.calls.tools)
-                for n, (call, arguments) in enumerate(written):
-                    self.calls.take(CallPart(n, name=call, arguments=arguments))
-            ending = self.calls.finish(whole=is_whole)
-            rest += ending if self.streams else ""
-        if rest and self.on_text is not None:
+        if self.tools and not self.calls:
+            prose, written = written_calls.read(prose, self.tools)
+            self.calls = [Call(n, "", *call) for n, call in enumerate(written)]
+        if rest and not self.calls and self.on_text is not None:
             self.on_text(rest)
-        beside = prose if self.has_called else ""
+        calls = _numbered(self._called(is_whole=is_whole))
+        written_out = [{"tool": one.name, "arguments": one.arguments} for one in calls]
+        text = json.dumps({"actions": written_out}, ensure_ascii=False, separators=(",", ":"))
+        beside = prose if self.calls else ""
         return Completion(
-            text=self.text,
+            text=text if calls else self.text,
             finish_reason=self.finish_reason or "stop",
             model=name,
             reasoning=self.reasoning + self.thinking.reasoning + beside,
+            calls=calls,
             beside=beside,
             usage=self.usage,
             first_token_seconds=self.first,

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from bumble.errors import AnswerInvalidError
 from bumble.llm import detect, http_errors, openai_format, structured
-from bumble.llm.actions import Answer, CallText
+from bumble.llm.actions import Answer
 from bumble.llm.marks import ThinkFilter
 from bumble.llm.ollama_format import OllamaDialect
 from bumble.llm.protocol import Completion, OnText, Request
@@ -196,8 +196,7 @@ class HttpModel:
         attempt, until = 0, ends_at(request.seconds)
         while True:
             thinking = ThinkFilter(opened=self._habits.opens_thinking)
-            calls = CallText(request.tools) if request.tools else None
-            answer = Answer(thinking, calls, on_text, self._stopwatch)
+            answer = Answer(thinking, request.tools, on_text, self._stopwatch)
             try:
                 return self._in_form(request, self._habits, answer, until)
             except (*_PROBLEMS, SilentError) as problem:
@@ -325,9 +324,9 @@ def _seen(answer: Answer, habits: Habits, before: Habits, *, calls: bool) -> Hab
         habits,
         reasons=habits.reasons or reasons,
         opens_thinking=habits.opens_thinking or answer.unopened,
-        doubts_tools=habits.doubts_tools and not answer.has_called,
+        doubts_tools=habits.doubts_tools and not answer.calls,
     )
-    passed_over = habits.tool_choice == "required" and bool(answer.text) and not answer.has_called
+    passed_over = habits.tool_choice == "required" and bool(answer.text) and not answer.calls
     if not calls or not (passed_over or habits.tool_choice == "none"):
         return habits
     choice: ToolChoice = "none" if before.doubts_tools else before.tool_choice

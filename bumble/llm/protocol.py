@@ -126,10 +126,11 @@ class Usage(Struct, frozen=True):
 class Completion(Struct, frozen=True):
     """One answer of a model."""
 
-    text: str  # visible text; reasoning is never in it
+    text: str  # visible text, calls as JSON of actions; reasoning is never in it
     finish_reason: FinishReason
     model: str
     reasoning: str = ""  # shown on demand, never stored
+    calls: tuple[Action, ...] = ()  # of tools, where it called them otherwise than by its text
     beside: str = ""  # visible text beside calls: thought, unless nothing else is said
     usage: Usage = Usage()
     first_token_seconds: float | None = None  # from sending to the first token, loading excluded

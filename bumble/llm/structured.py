@@ -11,13 +11,13 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.errors import AnswerInvalidError
-from bumble.llm.partial_json import MOST_DEEP, PartialJson
 from bumble.llm.protocol import Model, PromptMessage, Request
 from bumble.text import tokens
 from bumble.text.printable import whole
@@ -29,8 +29,16 @@ _SHOWN_CHARS = 2000  # of an unusable answer, when the model is asked again
 _MOST_CHARS, _MOST_OPENINGS = 200_000, 5_000  # of a text that is repaired
 _CUT = "}" * 8  # what may lack at the end of a text that breaks off: more than any action is deep
 _NUMBERS = ("integer", "number", "boolean")
+MOST_DEEP = 200  # lists and objects within each other; nobody asks for more than a few
 _MOST_FENCES = 8  # that are looked into
-_OPENING = patterns.compile(r"[{\[]")
+_OPENING = patterns.compile(r"[{\[](?!\s*[}\]])")
+_CLOSING = {"{": "}", "[": "]"}
+# A text, or a sign at which members begin and end; behind the last whole one a member may begin.
+_SIGN = patterns.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],]', re.DOTALL)
+_GOES_ON = patterns.compile(r'[\s,]*(?:[-"\d]|\Z)')
+# An escape of JSON, or the sign of another; a text, or a comma before an end.
+_ESCAPES = patterns.compile(r'(\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})|\\')
+_COMMAS = patterns.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 
 
 def answer(model: Model, request: Request, schema: Mapping[str, Any]) -> Any:
@@ -162,41 +170,59 @@ def _readings(text: str) -> Iterator[tuple[Any, str]]:
     # inside prose an object or a list may begin: the first few are tried
     candidates += [text[one.start() :] for one in itertools.islice(_OPENING.finditer(text), 8)]
     for candidate in dict.fromkeys(candidates):
-        try:
-            value, end = _DECODER.raw_decode(candidate)
-        except (ValueError, RecursionError):
-            partial = PartialJson()
-            partial.feed(candidate)
-            if isinstance(partial.value, dict | list) and not partial.is_broken:
-                yield partial.value, partial.lacks
+        for part, lacks in ((candidate, ""), _closed(candidate)):
+            try:
+                value, end = _DECODER.raw_decode(part)
+            except (ValueError, RecursionError):
+                continue
+            # A bare number or word at the start of prose is prose, not an answer.
+            if not is_deep(value) and (isinstance(value, dict | list) or not part[end:].strip()):
+                yield value, lacks
+                if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+                    yield from _readings(value)  # JSON within a text of JSON
+            break
+    yield from _repaired(text)
+
+
+def _closed(text: str) -> tuple[str, str]:
+    """Cut a text that breaks off behind its last whole member, and close it.
+
+    Returns:
+        What is left, empty if the text is no JSON; and the brackets that it lacked. A comma too
+        many and an escape that isn't one are taken out.
+    """
+    at, lacks = 0, ""
+    for match in _SIGN.finditer(text):
+        sign = match[0]
+        if sign in _CLOSING:
+            lacks = _CLOSING[sign] + lacks
+        elif sign == lacks[:1]:
+            lacks = lacks[1:]
+        elif sign != ",":
             continue
-        # A bare number or word at the start of prose is prose, not an answer.
-        if not _is_deep(value) and (isinstance(value, dict | list) or not candidate[end:].strip()):
-            yield value, ""
-            if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-                yield from _readings(value)  # JSON within a text of JSON
-    repaired_value = _repaired(text)
-    if repaired_value is not None:
-        yield repaired_value, "" if text.rstrip(" \n`").endswith(("}", "]")) else _CUT
+        at = match.start() if sign == "," else match.end()
+        if not 0 < len(lacks) <= MOST_DEEP:
+            break
+    closed = text[:at] + lacks if not lacks or _GOES_ON.match(text, at) else ""
+    return _COMMAS.sub(r"\1", _ESCAPES.sub(r"\1", closed)), lacks
 
 
-def _repaired(text: str) -> Any:
+def _repaired(text: str) -> Iterator[tuple[Any, str]]:
     """Read what a model wrote in a form of its own: Python's, with comments, curly quotes."""
     if not 0 < len(_OPENING.findall(text)) <= _MOST_OPENINGS or len(text) > _MOST_CHARS:
-        return None
+        return
     import json_repair  # takes a tenth of a second, for what is rare
 
-    try:
+    with suppress(ValueError, RecursionError):
         value = json_repair.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict | list) and value and not _is_deep(value) else None
+        if isinstance(value, dict | list) and value and not is_deep(value):
+            yield value, "" if text.rstrip(" \n`").endswith(("}", "]")) else _CUT
 
 
 _DECODER = json.JSONDecoder(strict=False)  # small models put raw line breaks into strings
 
 
-def _is_deep(value: Any) -> bool:
+def is_deep(value: Any) -> bool:
     """Tell whether a value is nested so deep that what walks it could run out of stack."""
     level = [value]
     for _ in range(MOST_DEEP):

@@ -270,6 +270,13 @@ def test_what_was_said_before_a_tool_ran_is_not_said_again_beside_something_new(
     assert person.heard == done.said == "I look.\n\nBiscuit."
 
 
+def test_what_is_the_beginning_of_another_text_of_its_answer_is_said_as_well() -> None:
+    person = Person()
+    both = act(("say", {"text": "Yes, and it is blue."}), ("say", {"text": "Yes"}))
+    done, _ = run([Reply(both)], person)
+    assert person.heard == done.said == "Yes, and it is blue.\n\nYes"
+
+
 class Interrupted(ScriptedModel):
     """Says half of its answer; then the person presses Ctrl-C."""
 

@@ -47,10 +47,24 @@ def test_plain_text_is_said_and_ends_the_turn(text: str) -> None:
         '```json\n{"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}\n```',
         'I will look: {"actions": [{"tool": "recall", "arguments": {"query": "bees"}}]}',
         "I will look: {'actions': [{'tool': 'recall', 'arguments': {'query': 'bees'}}]}",
+        '{"actions": [{"tool": "recall", "arguments": {"query": "bees",}},]}',
+        '[smiles] {"actions": [{"tool": "recall", "arguments": {"query": "bees"}},]}',
     ],
 )
 def test_near_misses_of_the_shape_are_read(text: str) -> None:
     assert names(text) == [("recall", {"query": "bees"})]
+
+
+def test_actions_as_python_writes_them_are_read_though_one_has_no_arguments() -> None:
+    calls = [("recall", {"query": "bees"}), ("end_turn", {})]
+    written = {"actions": [{"tool": name, "arguments": given} for name, given in calls]}
+    assert names(str(written)) == calls
+
+
+def test_what_comes_behind_a_text_with_a_bare_quote_is_said_once() -> None:
+    said = [{"tool": "say", "arguments": {"text": text}} for text in ('A "bee".', "Yes.")]
+    text = json.dumps({"actions": said}).replace("\\", "")
+    assert [given["text"] for _, given in names(text)].count("Yes.") == 1
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from bumble.index import form
 from bumble.jobs import portrait
 from bumble.llm import actions, structured, written_calls
 from bumble.llm.marks import ThinkFilter
-from bumble.llm.partial_json import MOST_DEEP, SayReader
 from bumble.llm.protocol import Tool
+from bumble.llm.say_reader import SayReader
+from bumble.llm.structured import MOST_DEEP
 from bumble.prompt import handover
 from bumble.records import narrative
 from tests.support.sweeps import turns
@@ -104,5 +105,5 @@ def test_what_is_nested_deeper_than_the_limit_is_refused(deep: int, is_read: boo
     if is_read:
         assert actions.parse(text)[0].name == "note"
     else:
-        with pytest.raises(AnswerInvalidError, match="nested too deep"):
+        with pytest.raises(AnswerInvalidError, match="could not be read"):
             actions.parse(text)

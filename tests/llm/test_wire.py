@@ -21,8 +21,8 @@ from bumble.errors import (
 )
 from bumble.llm import actions, structured
 from bumble.llm.http_model import HttpModel, openai
-from bumble.llm.partial_json import SayReader
 from bumble.llm.protocol import Action, PromptMessage, Request, Tool, ToolResult
+from bumble.llm.say_reader import SayReader
 from bumble.llm.wire import HabitFile
 from tests.support.fake_server import Exchange, FakeServer
 from tests.support.openai_wire import CHAT, DONE, event, hello, says
@@ -154,7 +154,7 @@ def test_native_tools_are_required_and_their_calls_are_actions(server: FakeServe
         ("say", {"text": "One\nmoment"}),
         ("recall", {"text": "bees"}),
     ]
-    assert "".join(heard) == completion.text and len(heard) > 5
+    assert actions.said_in("".join(heard)) == "One\nmoment" and len(heard) > 5
     assert actions.said_in(completion.text) == "One\nmoment"
 
 
@@ -218,7 +218,25 @@ def test_calls_are_told_apart_however_they_are_numbered(
         ("recall", "bees"),
         ("say", "Hello"),
     ]
-    assert "".join(heard) == completion.text
+    assert actions.said_in("".join(heard)) == "Hello"
+
+
+def test_of_two_texts_whose_pieces_come_mixed_one_is_said_after_the_other(
+    server: FakeServer,
+) -> None:
+    first, second = (pieces(json.dumps({"text": text})) for text in ("One bee.", "Two ants."))
+    parts = [(n, one) for pair in zip(first, second, strict=False) for n, one in enumerate(pair)]
+    parts += [(1, one) for one in second[len(first) :]]
+    begins = [part("say", "", n, f"c{n}") for n in (0, 1)]
+    server.routes[CHAT] = says(
+        event({"tool_calls": begins}),
+        *(event({"tool_calls": [part("", one, n)]}) for n, one in parts),
+        event({}, "tool_calls"),
+    )
+    heard: list[str] = []
+    completion = model_of(server).complete(TURN, heard.append)
+    assert actions.spoken(completion.calls) == ["One bee.", "Two ants."]
+    assert SayReader("".join(heard)).texts == ["One bee.", "Two ants."]
 
 
 def test_text_beside_a_call_keeps_nobody_from_hearing_what_it_says(server: FakeServer) -> None:

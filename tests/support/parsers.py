@@ -38,7 +38,7 @@ from bumble.jobs import dream, tick
 from bumble.llm import actions, ledger, openai_format, scripted, structured
 from bumble.llm import gguf as gguf_file
 from bumble.llm.marks import ThinkFilter
-from bumble.llm.partial_json import SayReader
+from bumble.llm.say_reader import SayReader
 from bumble.models import tiers
 from bumble.models.weights import catalog
 from bumble.recall import periods

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bumble.llm import actions
-from bumble.llm.partial_json import SayReader
+from bumble.llm.say_reader import SayReader
 from bumble.text.printable import whole
 
 SAY = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
