@@ -1,25 +1,17 @@
-"""Deep recall as the entity and its owner use it: cached, worded, its misses kept as questions."""
+"""Deep recall as the entity and its owner use it: worded, its misses kept as questions."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.chat.tool_list import DEEP_RECALL
 from bumble.entity.changes import Change
-from bumble.errors import RefusedError
-from bumble.fallback import sayings
-from bumble.files import disk
 from bumble.index.search import Hit
 from bumble.recall import deep_recall as deep
 from bumble.recall.memory_search import search_of
-from bumble.recall.prompt_memories import QUOTED_FROM, RETOLD, UNSEARCHED
+from bumble.recall.prompt_memories import QUOTED_FROM, RETOLD
 from bumble.records import base, provenance, questions
 from bumble.runtime import people
 from bumble.runtime.runtime import Result, Runtime
@@ -27,18 +19,9 @@ from bumble.text import tokens, words
 
 # What JSON says of a place that an answer rests on.
 PLACE = (*("kind", "id", "path", "line", "text", "at", "speaker", "audience", "trust", "session"),)
-ANSWERS_KEPT, ANSWER_LIFE_SECONDS = 50, 3600  # as long as nothing is remembered anew
 QUOTE_TOKENS = 120  # of one line of an answer to the entity
 NOTHING = "Nothing in memory answers that; the question stays open."
 QUOTED = "No answer of its own: what memory says to it, word for word."
-
-
-class DeepRecallAnswer(Struct, frozen=True):
-    """An answer, and whether it was cached."""
-
-    recollection: deep.Recollection
-    cached: bool
-    plan: Callable[[], Change | None]  # keeps a miss as a question, drops one that is answered
 
 
 def ask(
@@ -50,8 +33,8 @@ def ask(
     outside: str = "",
     unseen: Sequence[str] = (),
     calls: int | None = None,
-) -> DeepRecallAnswer:
-    """Recall deeply, or give the answer that stands in the cache.
+) -> deep.Recollection:
+    """Recall deeply, in memory as it is now.
 
     Args:
         runtime: Whose memory.
@@ -65,56 +48,11 @@ def ask(
     if runtime.memory.syncs:
         runtime.memory.sync()
     search = search_of(runtime, tuple(readers), outside=outside, unseen=tuple(unseen))
-    state = runtime.memory.state()
-    if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
-        raise RefusedError(UNSEARCHED)
-    arguments = {
-        "question": words.one_line(question),
-        "scope": scope,
-        "readers": sorted(readers),
-        "outside": [outside, *unseen],
-        "model": runtime.model.name if calls != 0 and sayings.may_write(runtime, question) else "",
-        "calls": calls,
-    }
-    name = disk.sha256(json.dumps(arguments, sort_keys=True, ensure_ascii=False).encode())
-    place = runtime.entity.private / "cache" / DEEP_RECALL / f"{name}.json"
-    at = search.at.timestamp()
-    kept = read_kept(place, state, at)
-    result = kept or deep.recall(runtime, search, question, scope, current=outside, calls=calls)
-    if kept is None and runtime.writes:
-        keep(place, KeptAnswer(at, state, result))
-    return DeepRecallAnswer(result, kept is not None, lambda: plan(runtime, result, readers))
+    return deep.recall(runtime, search, question, scope, current=outside, calls=calls)
 
 
-class KeptAnswer(Struct, frozen=True):
-    """An answer in the cache."""
-
-    at: float  # seconds since 1970
-    state: int  # of memory
-    answer: deep.Recollection
-
-
-def read_kept(place: Path, state: int, now: float) -> deep.Recollection | None:
-    """Return a kept answer; None if there is none, or it is old, or memory has changed since."""
-    try:
-        kept = msgspec.json.decode(disk.read_cache(place) or b"", type=KeptAnswer)
-    except (ValueError, RecursionError):
-        return None  # damaged, or of another version: it is only a cache
-    is_young = 0 <= now - kept.at <= ANSWER_LIFE_SECONDS
-    return kept.answer if is_young and kept.state == state else None
-
-
-def keep(place: Path, answer: KeptAnswer) -> None:
-    """Keep an answer; the oldest go where there are too many."""
-    disk.write_cache(place, msgspec.json.encode(answer))
-    paths = sorted(place.parent.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
-    for path in paths[:-ANSWERS_KEPT]:
-        disk.remove(path)
-
-
-def answer(asked: DeepRecallAnswer) -> Result:
+def answer(result: deep.Recollection) -> Result:
     """Word an answer for the entity."""
-    result = asked.recollection
     if result.is_miss:
         return Result(NOTHING)
     lines = [result.answer or QUOTED, *(quote(source) for source in result.sources)]

@@ -13,7 +13,7 @@ from bumble.llm.protocol import Tool
 from bumble.records import projects, topics, working
 from bumble.text.schema import choice, closed
 
-DEEP_RECALL = "deep_recall"  # the tool, and what is cached of it
+DEEP_RECALL = "deep_recall"
 
 
 def _parameters(**texts: str) -> Mapping[str, Any]:

@@ -172,14 +172,16 @@ def _recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
 
 
 def _deep_recall(arguments: Mapping[str, str], context: ToolContext) -> Result:
-    asked = deep_recall.ask(
-        context.runtime,
+    runtime, readers = context.runtime, context.session.people
+    found = deep_recall.ask(
+        runtime,
         arguments["question"],
-        context.session.people,
+        readers,
         outside=context.session.id,
         unseen=context.unseen,
     )
-    return replace(deep_recall.answer(asked), plans=(asked.plan,))
+    plan = partial(deep_recall.plan, runtime, found, readers)
+    return replace(deep_recall.answer(found), plans=(plan,))
 
 
 def _vouch(context: ToolContext, *texts: str, there: str = "") -> None:

@@ -5,7 +5,6 @@ Knows nothing of moods or prompts; what else is to count comes in as a factor.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -185,16 +184,6 @@ class Memory:
     def keeps_from(self, readers: Sequence[str]) -> bool:
         """Whether there is anything that one of these people may not read."""
         return any(self._look(lambda index: [index.store.keeps_from(readers)]))
-
-    def state(self) -> int:
-        """Return a number that changes with anything that is indexed; 0 without an index."""
-
-        def look(index: Index) -> list[int]:
-            digests = [(path, row.sha256) for path, row in index.store.files().items()]
-            digest = hashlib.sha256(repr(digests).encode("utf-8", "replace")).digest()
-            return [int.from_bytes(digest[:6], "big")]
-
-        return next(iter(self._look(look)), 0)
 
     def _look(self, ask: Callable[[Index], list[T]]) -> list[T]:
         """Ask the index, brought up to date if it may be."""

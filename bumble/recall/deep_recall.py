@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble.entity.config import DeepRecallConfig
-from bumble.errors import LimitReachedError, UserError
+from bumble.errors import LimitReachedError, RefusedError, UserError
 from bumble.fallback import sayings
 from bumble.guard import verifier
 from bumble.index import chunks
@@ -88,9 +88,14 @@ def recall(
         scope: How far to look.
         current: Id of the conversation that goes on; by default the newest.
         calls: Calls of the model at most; None: as the settings say.
+
+    Raises:
+        RefusedError: If memory can't be searched.
     """
     reach = _reach(runtime, search, scope, current)
     hits = reach.search(question)
+    if runtime.memory.unusable:  # else the miss would be kept as a question that nothing answers
+        raise RefusedError(prompt_memories.UNSEARCHED)
     near = [hit for hit in hits if (hit.parts.calibrated or 0.0) >= ENOUGH]
     if len(near) >= ENOUGH_HITS:
         sources = tuple(map(source_of, near))

@@ -26,7 +26,6 @@ from bumble.bridges.exports import bundle
 from bumble.bridges.imports import card, foreign, formats, notes, source
 from bumble.bridges.imports.items import ImportContext
 from bumble.chat import context_report
-from bumble.chat.deep_recall import read_kept
 from bumble.cli.talk import turn_view
 from bumble.entity import layers, secrets, settings
 from bumble.errors import UserError
@@ -336,12 +335,6 @@ READERS: Mapping[str, Reader] = {
         f"{'0' * 64}.json",
         lambda path: tiers.own(f"{tiers.OF_WEIGHTS}{'0' * 64}", path.parent),
         CASES_OF_MODELS,
-    ),
-    "kept answer": of_file(
-        "entry",
-        lambda path: read_kept(path, 1, AT.timestamp()),
-        '{"at":1,"state":1,"answer":{"question":"x","scope":"all","way":"plan","answer":"y",'
-        '"sources":[],"trail":[],"ended":"z"}}',
     ),
     "report": of_json(
         context_report.from_data,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from bumble.cli.opening import Opened
 from bumble.index.search import Hit
 from bumble.recall import catalyze as two_stages
 from bumble.recall import survey, topic_mining
-from bumble.recall.deep_recall import Scope
+from bumble.recall.deep_recall import Recollection, Scope
 from bumble.records import kinds, topics
 from bumble.runtime.runtime import Runtime
 
@@ -252,35 +253,34 @@ def deep_recall(
     with run_job.open_runtime(opened, "deep-recall", yes=yes, needs_model=False) as made:
         # who may not write there is answered by an index of their own
         runtime = replace(made, memory=people.memory_of(opened, weights.embedder(opened)))
-        asked = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
+        found = deep.ask(runtime, question, (reader,), scope, calls=budget_calls)
+        plan = partial(deep.plan, runtime, found, (reader,))
         keeps = os.access(opened.root, os.W_OK)
-        planned = asked.plan() if keeps and dry_run else None
+        planned = plan() if keeps and dry_run else None
         shown = writing.shown_change(opened, planned) if planned else None
-        kept = keeps and not dry_run and runtime.apply_one("deep-recall", asked.plan)
+        kept = keeps and not dry_run and runtime.apply_one("deep-recall", plan)
         limits = runtime.config.recall.deep
         data = {
-            **deep.data(asked.recollection),
-            "found": not asked.recollection.is_miss,
-            "cached": asked.cached,
+            **deep.data(found),
+            "found": not found.is_miss,
             "limits": {
                 "steps": limits.steps,
                 "step_seconds": limits.step_seconds,
                 "max_tokens": limits.max_tokens,
                 "max_dollars": limits.max_dollars,
             },
-            "question_kept": kept and asked.recollection.is_miss,
+            "question_kept": kept and found.is_miss,
             "change": shown,
         }
-        lines = list(_deep_recall_lines(asked))
+        lines = list(_deep_recall_lines(found))
         if explain:
-            lines += ["", *_explained(runtime, asked)]
+            lines += ["", *_explained(runtime, found)]
     output.result(opened.shell, "deep-recall", data, lines)
-    if asked.recollection.is_miss:
+    if found.is_miss:
         output.say("Nothing in memory answers that." + ("" if dry_run else " It stays open."))
 
 
-def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:
-    result = asked.recollection
+def _deep_recall_lines(result: Recollection) -> Iterator[str]:
     if result.is_miss:
         return
     yield from (result.answer or deep.QUOTED, "")
@@ -289,13 +289,13 @@ def _deep_recall_lines(asked: deep.DeepRecallAnswer) -> Iterator[str]:
         yield from (deep.quote(source), f"  {place}")
 
 
-def _explained(runtime: Runtime, asked: deep.DeepRecallAnswer) -> Iterator[str]:
+def _explained(runtime: Runtime, result: Recollection) -> Iterator[str]:
     """Say what was done, why it ended, and what it spent of what it might."""
-    result, config = asked.recollection, runtime.config.recall.deep
-    spent, dollars = result.spent, "not known: llm.prices names none"
+    config, spent = runtime.config.recall.deep, result.spent
+    dollars = "not known: llm.prices names none"
     if spent.dollars is not None:
         dollars = f"{spent.dollars:.4f} of {config.max_dollars:g}"
-    yield f"way      {result.way}{', cached' if asked.cached else ''}; {result.ended}"
+    yield f"way      {result.way}; {result.ended}"
     yield from (f"step {n:<3} {line}" for n, line in enumerate(result.trail, 1))
     yield from (
         f"steps    {spent.steps} of {config.steps}",

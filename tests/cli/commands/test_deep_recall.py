@@ -31,16 +31,6 @@ def test_both_places_are_quoted_with_where_they_stand(ada: Run) -> None:
     assert "ferrets" not in out
 
 
-def test_an_answer_is_cached_until_something_is_remembered_anew(ada: Run) -> None:
-    def cached() -> bool:
-        asked = ada.ok("deep-recall", QUESTION, "--budget-calls", "0", "--json")
-        return bool(asked.data["cached"])
-
-    assert [cached(), cached()] == [False, True]
-    looking.session(ada, "new", ("sam", "A crow lives on the roof, too."), day=22)
-    assert [cached(), cached()] == [False, True]
-
-
 def test_a_miss_is_kept_as_a_question_until_something_answers_it(ada: Run) -> None:
     question = "Where did grandmother learn Portuguese?"
     missed = ada.ok("deep-recall", question, "--budget-calls", "0", "--dry-run", "--json")
