@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from bumble.chat import code_answers, memory_answer, route, short_reply
 from bumble.chat.code_answers import CodeReply
-from bumble.chat.loop import PAUSE, LoopOutcome, LoopStep, Say
+from bumble.chat.loop import LoopOutcome, LoopStep
 from bumble.chat.reply_writer import (
     Composed,
     Heard,
@@ -30,6 +30,7 @@ from bumble.chat.reply_writer import (
     Turn,
     WrittenReply,
 )
+from bumble.chat.speaker import PAUSE, Say
 from bumble.chat.speech_filter import TASKS, AnswerFilter, SentenceFilter
 from bumble.fallback import due_time, notices, quotes, templates
 from bumble.guard import claims, corrections, values

@@ -13,8 +13,9 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from bumble.body.soma import Soma
-from bumble.chat.loop import Breakable, LoopOutcome, Say
+from bumble.chat.loop import Breakable, LoopOutcome
 from bumble.chat.route import Route
+from bumble.chat.speaker import Say
 from bumble.entity.changes import Change
 from bumble.llm.protocol import Block, Request, Tool
 from bumble.models.embed.reader import MessageReading

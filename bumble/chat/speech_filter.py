@@ -12,8 +12,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from bumble import patterns
-from bumble.chat.loop import Say
 from bumble.chat.reply_writer import Turn
+from bumble.chat.speaker import Say
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes
 from bumble.llm import actions

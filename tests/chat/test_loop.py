@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import loop, tool_list
+from bumble.chat import loop, speaker, tool_list
 from bumble.chat.completion_gate import Gate
 from bumble.entity import settings
 from bumble.entity.config import LoopConfig
@@ -249,7 +249,7 @@ def test_an_answer_that_goes_round_in_circles_is_ended() -> None:
     assert done.stopped == "repeating"
     assert done.said == person.heard.strip()
     assert done.said.startswith("Oh Sam! I am here for you")
-    assert done.said.count("whatever happens") <= loop.CIRCLE_TIMES + 1
+    assert done.said.count("whatever happens") <= speaker.CIRCLE_TIMES + 1
     assert len(model.requests) == 1
 
 
