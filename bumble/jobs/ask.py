@@ -1,14 +1,13 @@
 """Asking what a stretch of talk comes to: one request, its sentences checked, what fails sent back.
 
 A sentence that fails goes back once, together with the others that failed, each with its reason
-and the messages it cites, without the rest of the talk. What fails again is dropped, and marked in
-`state.yaml`, so that it is not sent back when a later pass writes it once more.
+and the messages it cites, without the rest of the talk. What fails again is dropped, and marked as
+asked in vain, so that it is not sent back when a later pass writes it once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
@@ -23,9 +22,19 @@ from bumble.guard import names, verifier
 from bumble.jobs import portrait, scene
 from bumble.llm import protocol, structured
 from bumble.recall.belief_strength import CORRECTION
-from bumble.records import base, beliefs, episodes, relationships, sessions, state
+from bumble.records import beliefs, episodes, relationships, sessions
 from bumble.runtime import review_queue
-from bumble.runtime.job import NO_ANSWER, array, cache_id, choice, closed, messages, request, text
+from bumble.runtime.job import (
+    NO_ANSWER,
+    array,
+    cache_id,
+    choice,
+    closed,
+    messages,
+    request,
+    text,
+    vain,
+)
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, words
 
@@ -246,8 +255,6 @@ def joined(parts: Sequence[Sentence]) -> str:
 PURPOSE, MEND = "stretch", "mend"
 STORY_TOKENS = 2400  # of what an answer says besides portraits, facts and beliefs
 MEND_TOKENS = 1500
-REFUSED = "refused"  # in state.yaml: by mark, when the last was said that a sentence could rest on
-MOST_REFUSED = 400  # marks that are kept; the oldest go
 
 
 class Dropped(Struct, frozen=True):
@@ -289,7 +296,7 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
     form = schema(*labels, episodes.REFLECTION_MAX_CHARS)
     whole = read(structured.answer(runtime.model, question, form))
-    refused = state.read(runtime.entity.state).get(REFUSED, default={})
+    refused = vain(runtime)
     whole, strangers = _recognized(runtime, shown, whole)
     answer, failed = _held(whole, shown, refused)
     if not failed:
@@ -392,7 +399,7 @@ def _is_in(name: str, text: str) -> bool:
 
 
 def _held(
-    whole: StretchAnswer, shown: scene.Scene, refused: Mapping[str, Any]
+    whole: StretchAnswer, shown: scene.Scene, refused: Collection[str]
 ) -> tuple[StretchAnswer, Failed]:
     """Part the sentences of an answer into those that stand and those that don't."""
     failed: Failed = {}
@@ -408,14 +415,13 @@ def _held(
 
 
 def _found(
-    sentence: Sentence, shown: scene.Scene, refused: Mapping[str, Any]
+    sentence: Sentence, shown: scene.Scene, refused: Collection[str]
 ) -> verifier.SourceVerdict:
-    """Judge a sentence; one that was refused is not asked about before something was said since."""
-    name = mark(sentence.text)
-    if name in refused:
-        cited = shown.cited(sentence.cites) or shown.messages
-        if max(one.at for one in cited) <= base.field(refused, name, datetime):
-            return verifier.SourceVerdict("mend", "it was refused before")
+    """Judge a sentence; one that was refused before has to rest on what was said since."""
+    new = {one.id for one in shown.messages}
+    cited = {one.id for one in shown.cited(sentence.cites)}
+    if cited and new.isdisjoint(cited) and mark(sentence.text) in refused:
+        return verifier.SourceVerdict("mend", "it was refused before")
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
     claim = verifier.CitedClaim(
@@ -468,23 +474,9 @@ def _sent_back(sentence: Sentence, finding: verifier.SourceVerdict) -> str:
     return f"{sentence.place} ({kind}): {sentence.text}\n  {secrets.redacted(finding.why)}"
 
 
-# what was refused
-
-
 def mark(text: str) -> str:
     """Identify a sentence, however its words are spaced and written."""
     return review_queue.mark(" ".join(stop_words.words(words.folded(text))))
-
-
-def refused_values(
-    file: base.MappingFile, dropped: Sequence[Dropped], at: datetime
-) -> tuple[dict[str, Any], list[Sequence[str]]]:
-    """Return the marks to add to `state.yaml`, and the keys of those that go."""
-    if not dropped:
-        return {}, []
-    new = {mark(each.text): base.stamp(at) for each in dropped}
-    gone = state.oldest(file.get(REFUSED, default={}), new, MOST_REFUSED)
-    return {REFUSED: new}, [(REFUSED, name) for name in gone]
 
 
 # By how many points a person's news moves the bars, and the emotion and intensity that it leaves.

@@ -1,6 +1,6 @@
 """Consolidation every few hours: fading, archiving, notes to journal, and what else follows.
 
-Parts in a row, each with change sets of its own: what has faded goes out of recall, weak beliefs
+Passes in a row, each with change sets of its own: what has faded goes out of recall, weak beliefs
 are archived, notes go into the journal, portraits are reviewed, the story is told, questions are
 drawn that topics raise. Nothing that only ages is written: how much is left of a memory is computed
 on reading. What a model was asked in vain it is not asked again by this machine before there is
@@ -10,9 +10,7 @@ killed before goes on where it stopped.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
@@ -23,7 +21,6 @@ from msgspec.structs import replace
 
 from bumble.entity import changes
 from bumble.errors import AnswerInvalidError
-from bumble.files import disk
 from bumble.jobs import musings, narrate, portrait
 from bumble.jobs.episode import significance_now
 from bumble.recall.belief_strength import archive_check
@@ -39,31 +36,20 @@ from bumble.records import (
     working,
 )
 from bumble.runtime import review_queue, spoken
-from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass
+from bumble.runtime.job import NO_ANSWER, Condition, Due, JobResult, Pass, vain
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
 NOTE_TAG = "note"
 DORMANT_BELOW = 0.05  # significance; fainter episodes are found by search, not by recall
 SECTION = "consolidate"  # in state.yaml
-MOST_VAIN = 200  # marks of what was asked in vain; the oldest go
-MOST_REVIEWS = 2  # in one run: each is a long call of a model
-
-
-class ConsolidationPart(Pass, frozen=True, kw_only=True):
-    """One kind of work in a consolidation.
-
-    A job may have `marks` of what it is about: it is proposed for review, or asked in vain, once.
-    """
-
-    most: int | None = None  # jobs in one run, where each asks a model; the rest waits; None: all
-    alone: bool = True  # whether a job of it is reason enough, where nothing else has changed
+MOST = 2  # jobs of one pass in a run: each may be a long call of a model
 
 
 class ConsolidationStep(Struct, frozen=True):
-    """One job of a part."""
+    """One job of a pass."""
 
-    part: ConsolidationPart
+    part: Pass
     job: Any
 
     @property
@@ -75,9 +61,9 @@ class ConsolidationStep(Struct, frozen=True):
 class ConsolidationNote(Struct, frozen=True):
     """The entry of `state.yaml` about the last consolidation."""
 
-    at: datetime
-    count: int  # consolidations before this one
-    fingerprint: str  # of what had been lived by then
+    at: datetime | None  # None: there was none
+    count: int  # consolidations until then
+    seen: str  # what had been lived by then
 
 
 class Tidying(Struct, frozen=True):
@@ -87,97 +73,62 @@ class Tidying(Struct, frozen=True):
     marks: tuple[str, ...]
 
 
-def parts() -> tuple[ConsolidationPart, ...]:
-    """Return the work of a consolidation, in its order."""
-    return (
-        ConsolidationPart("fading", partial(_tidying, "fading", _fading), let_fade),
-        ConsolidationPart("beliefs", partial(_tidying, "belief", _put_away), archive),
-        ConsolidationPart("notes", partial(_tidying, "notes", _notes), move_notes),
-        ConsolidationPart("portraits", portrait.check, portrait.run, most=MOST_REVIEWS),
-        ConsolidationPart("story", story_due, narrate.run, most=1, alone=False),
-        ConsolidationPart("musings", musings_due, musings.run, most=1, alone=False),
-    )
-
-
-def check(
-    runtime: Runtime, *, force: bool = False, work: Sequence[ConsolidationPart] | None = None
-) -> Due[ConsolidationStep]:
+def check(runtime: Runtime, *, force: bool = False) -> Due[ConsolidationStep]:
     """Find the steps that are due; asks no model.
 
     Args:
         runtime: Whose memory.
         force: Whether it is to be done however short ago the last time was, and asked again what
             was asked in vain.
-        work: The parts; None: all.
     """
-    at = runtime.now()
-    last, count, last_fingerprint = _past(runtime)
+    at, last, lived = runtime.now(), _last(runtime), signature(runtime)
     interval = runtime.config.memory.consolidation_interval
-    since = None if last is None else moments.gap(last, at).total_seconds()
+    since = None if last.at is None else moments.gap(last.at, at).total_seconds()
     waited = Condition(
         "interval",
         "never done" if since is None else f"{since:.0f} s since the last",
         f"at least {interval:g} s",
         since is None or since >= interval or force,
     )
-    now = signature(runtime)
     dealt = review_queue.dealt(runtime.entity.root)
     dealt |= frozenset() if force else frozenset(vain(runtime))
-    steps: list[ConsolidationStep] = []
-    for part in (parts() if work is None else work) if waited.passes else ():
-        found = part.check(runtime)
-        due_steps = [ConsolidationStep(part, job) for job in found.jobs if found.due]
-        new = [each for each in due_steps if not each.marks or not dealt.issuperset(each.marks)]
-        steps += new[: part.most]
-    news = "new memories" if now != last_fingerprint else "nothing new"
-    urgent = [step for step in steps if step.part.alone]
+
+    def steps(passes: Sequence[Pass]) -> Iterator[ConsolidationStep]:
+        for part in passes if waited.passes else ():
+            found = part.check(runtime)
+            due = [ConsolidationStep(part, job) for job in found.jobs if found.due]
+            yield from [each for each in due if not each.marks or not dealt.issuperset(each.marks)][
+                :MOST
+            ]
+
+    urgent, others = list(steps(PASSES)), list(steps(BESIDE))
+    is_new = lived != last.seen
+    news = "new memories" if is_new else "nothing new"
     if urgent:
         news += f", {len(urgent)} to do"
-    changed = Condition(
-        "changed", news, "something new or to do", now != last_fingerprint or bool(urgent) or force
-    )
-    noted = ConsolidationStep(NOTED, ConsolidationNote(at, count, now))
-    return Due((waited, changed), (*steps, noted))
+    changed = Condition("changed", news, "something new or to do", is_new or bool(urgent) or force)
+    noted = ConsolidationStep(NOTED, ConsolidationNote(at, last.count, lived))
+    return Due((waited, changed), (*urgent, *others, noted))
 
 
 def run(runtime: Runtime, step: ConsolidationStep) -> JobResult:
     """Do one step; what a model can't do now waits until the next time."""
+    name = step.part.name
     try:
         outcome = step.part.run(runtime, step.job)
     except NO_ANSWER as error:
         why = str(error).splitlines()[0]
         outcome = JobResult(
-            title=f"{step.part.name} waits",
+            title=f"{name} waits",
             plan=tuple,
-            lines=(f"{step.part.name} waits: {why}",),
+            lines=(f"{name} waits: {why}",),
             data={"why": why},
             ran=False,
             asked=False,  # a job that failed counts against no limit: the next has its turn
-            in_vain=isinstance(error, AnswerInvalidError),
+            vain=step.marks if isinstance(error, AnswerInvalidError) else (),
         )
-
-    if outcome.in_vain:
-        note_vain(runtime, step.marks)
-    title, data = f"consolidate: {outcome.title}", {"part": step.part.name, **outcome.data}
+    title, data = f"consolidate: {outcome.title}", {"part": name, **outcome.data}
     return replace(outcome, title=title, data=data, marks=step.marks)
-
-
-def note_vain(runtime: Runtime, marks: Sequence[str]) -> None:
-    """Note marks of what was asked in vain: about the same it is not asked again each time."""
-    if runtime.writes:
-        known = [mark for mark in vain(runtime) if mark not in marks]
-        kept = [*known, *marks][-MOST_VAIN:]
-        disk.write_cache(runtime.entity.vain, json.dumps(kept).encode())
-
-
-def vain(runtime: Runtime) -> list[str]:
-    """Return the marks of what was asked in vain, the oldest first: without them it is once more.
-
-    What can't be read there has none.
-    """
-    with suppress(ValueError, TypeError):
-        return list(map(str, json.loads(disk.read_cache(runtime.entity.vain) or b"[]")))
-    return []
 
 
 def signature(runtime: Runtime) -> str:
@@ -203,21 +154,20 @@ def _moment(record_id: str) -> str:
     return record_id.rpartition("_")[2][:10]  # of a ULID, the first ten digits are the time
 
 
-def _past(runtime: Runtime) -> tuple[datetime | None, int, str]:
+def _last(runtime: Runtime) -> ConsolidationNote:
     """Read when it was last done, how often it was, and what there was to see then."""
     values = state.read(runtime.entity.state).get(SECTION, default={})
-    last = base.field(values, "at", datetime) if values.get("at") else None
-    return last, base.field(values, "count", int, 0), str(values.get("seen", ""))
+    at = base.field(values, "at", datetime) if values.get("at") else None
+    return ConsolidationNote(at, base.field(values, "count", int, 0), str(values.get("seen", "")))
 
 
 def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
     """Record the consolidation in `state.yaml`, unless another process has done so."""
 
     def plan() -> Sequence[changes.Change | None]:
-        _, count, _ = _past(runtime)
-        if count != note.count:
+        if _last(runtime).count != note.count:
             return ()
-        values = {"at": base.stamp(note.at), "count": count + 1, "seen": note.fingerprint}
+        values = {"at": note.at and base.stamp(note.at), "count": note.count + 1, "seen": note.seen}
         file: base.MappingFile = state.read(runtime.entity.state)
         return (state.plan_write(file, {SECTION: values}, "looked through memory"),)
 
@@ -227,9 +177,6 @@ def _note(runtime: Runtime, note: ConsolidationNote) -> JobResult:
         lines=("Looked through memory.",),
         data={"count": note.count + 1},
     )
-
-
-NOTED = ConsolidationPart("note", lambda _: Due((), ()), _note)  # the entry that all was done
 
 
 # what follows from time alone
@@ -352,31 +299,27 @@ def _origin(lines: Sequence[working.MemoryLine]) -> base.Provenance | None:
     return first and replace(first, by="consolidate", sources=tuple(sources))
 
 
-# the story
+# what a model makes of it
 
 
 def story_due(runtime: Runtime) -> Due[narrate.NarrateJob]:
     """Tell whether it is the turn of the story, and there is something new to tell."""
-    _, count, _ = _past(runtime)
     every = runtime.config.memory.narrative_every_n_consolidations
-    turn = Condition(
-        "cadence", f"consolidation {count + 1}", f"every {every}", (count + 1) % every == 0
-    )
-    if not turn.passes:
-        return Due((turn,), ())
-    due_story = narrate.check(runtime)
-    return replace(due_story, conditions=(turn, *due_story.conditions))
-
-
-# what comes to mind
+    return narrate.check(runtime) if (_last(runtime).count + 1) % every == 0 else Due((), ())
 
 
 def musings_due(runtime: Runtime) -> Due[musings.MusingsJob]:
     """Find what there is to muse about; not before something new was lived."""
-    _, _, last_fingerprint = _past(runtime)
-    new = signature(runtime) != last_fingerprint
-    lived = Condition("news", "new memories" if new else "nothing new", "new memories", new)
-    if not new:
-        return Due((lived,), ())
-    found = musings.check(runtime, vain(runtime))
-    return replace(found, conditions=(lived, *found.conditions))
+    is_new = signature(runtime) != _last(runtime).seen
+    return musings.check(runtime) if is_new else Due((), ())
+
+
+PASSES = (  # in their order
+    Pass("fading", partial(_tidying, "fading", _fading), let_fade),
+    Pass("beliefs", partial(_tidying, "belief", _put_away), archive),
+    Pass("notes", partial(_tidying, "notes", _notes), move_notes),
+    Pass("portraits", portrait.check, portrait.run),
+)
+# After these; no reason to begin by themselves, where nothing else has changed.
+BESIDE = (Pass("story", story_due, narrate.run), Pass("musings", musings_due, musings.run))
+NOTED = Pass("note", lambda _: Due((), ()), _note)  # the entry that all was done

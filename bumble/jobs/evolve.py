@@ -14,13 +14,22 @@ from typing import Any
 from msgspec import Struct
 
 from bumble.entity import changes, folder, secrets, settings
-from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.jobs import consolidate, narrate
+from bumble.jobs import narrate
 from bumble.llm import prompts
 from bumble.records import base, episodes, proposals, relationships, state
 from bumble.runtime import people, rules
-from bumble.runtime.job import Condition, Due, JobResult, array, ask, choice, closed, traced
+from bumble.runtime.job import (
+    Condition,
+    Due,
+    JobResult,
+    array,
+    ask,
+    choice,
+    closed,
+    traced,
+    vain,
+)
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
@@ -39,7 +48,7 @@ class EvolveJob(Struct, frozen=True):
     at: datetime
     interactions: int
     sources: narrate.StorySources
-    mark: str  # of how far it had come, so that it isn't asked in vain at each turn
+    marks: tuple[str]  # of how far it had come, so that it isn't asked in vain at each turn
 
 
 def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
@@ -53,7 +62,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     )
     enough = force or since >= EVERY
     mark = f"{KEY} {count // AGAIN}"
-    is_new = mark not in consolidate.vain(runtime)
+    is_new = mark not in vain(runtime)
     conditions = (
         sayings.writes(runtime),
         Condition("interactions", f"{since} since the last", f"at least {EVERY}", enough),
@@ -67,7 +76,7 @@ def check(runtime: Runtime, *, force: bool = False) -> Due[EvolveJob]:
     )
     if not all(condition.passes for condition in conditions):
         return Due(conditions, ())
-    return Due(conditions, (EvolveJob(runtime.now(), count, narrate.gather(runtime), mark),))
+    return Due(conditions, (EvolveJob(runtime.now(), count, narrate.gather(runtime), (mark,)),))
 
 
 def run(runtime: Runtime, job: EvolveJob) -> JobResult:
@@ -76,11 +85,7 @@ def run(runtime: Runtime, job: EvolveJob) -> JobResult:
     Raises:
         AnswerInvalidError: If the model's answer can't be used; the look back waits.
     """
-    try:
-        items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
-    except AnswerInvalidError:
-        consolidate.note_vain(runtime, [job.mark])
-        raise
+    items = _new(runtime, _asked(runtime, job)) if job.sources.episodes else {}
     before = base.read_text(runtime.entity.file)
     diff = difference(before, applied(before, items))
     if not diff:

@@ -6,7 +6,7 @@ meet all of it. Where no model may write, nothing comes to mind.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,7 +22,7 @@ from bumble.jobs import portrait
 from bumble.llm import prompts
 from bumble.recall import topic_questions
 from bumble.records import base, dreams, episodes, narrative, provenance, questions, relationships
-from bumble.runtime import body_state, people, review_queue
+from bumble.runtime import body_state, people
 from bumble.runtime.job import (
     NO_ANSWER,
     Condition,
@@ -32,6 +32,7 @@ from bumble.runtime.job import (
     ask,
     closed,
     traced,
+    vain,
 )
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, moments, titles, tokens, words
@@ -229,32 +230,16 @@ class MusingsJob(Struct, frozen=True):
     @property
     def marks(self) -> tuple[str, ...]:
         """What it is about: to be proposed, or asked in vain, once."""
-        return tuple(map(mark, self.drawings))
+        return tuple(drawing.mark for drawing in self.drawings)
 
 
-def mark(drawing: topic_questions.Drawing) -> str:
-    """Identify a topic with these mentions.
-
-    A bare word, and what has raised no question yet, by the power of two of their number: one more
-    is no reason to ask again.
-    """
-    topic = drawing.topic
-    is_new = topic.type == "word" or drawing.before is None
-    mentions = f"{topic.frequency.bit_length()}" if is_new else drawing.fingerprint
-    return review_queue.mark("topic", topic.name, mentions)
-
-
-def check(runtime: Runtime, dealt: Collection[str] = ()) -> Due[MusingsJob]:
-    """Find what there is to muse about; asks no model.
-
-    Args:
-        runtime: Whose.
-        dealt: Marks of topics that were asked about already.
-    """
+def check(runtime: Runtime) -> Due[MusingsJob]:
+    """Find what there is to muse about; asks no model, and of no topic what was asked in vain."""
     if sayings.of_owner(runtime) is not None:
         return Due((), ())
     found, at = check_thoughts(runtime), runtime.now()
-    drawings = [one for one in topic_questions.check(runtime).jobs if mark(one) not in dealt]
+    dealt = vain(runtime)
+    drawings = [one for one in topic_questions.check(runtime).jobs if one.mark not in dealt]
     drawings.sort(key=lambda one: one.topic.type == "word")  # what has a name goes first
     seeds = _pieces(runtime, body_state.read(runtime, at), at)
     think = found.due and (drawings or next(seeds, None) is not None)
@@ -325,7 +310,9 @@ def run(runtime: Runtime, job: MusingsJob) -> JobResult:
     if job.thinks:
         thoughts = [str(text) for text in answer["thoughts"]]
         results.append(heard(runtime, job, soma, at, seeds, thoughts, read=mentions))
-    return results[0] if len(results) == 1 else _together(runtime, results)
+    made = results[0] if len(results) == 1 else _together(runtime, results)
+    # by the names they had before it gave them others
+    return replace(made, vain=job.marks if any(one.vain for one in results) else ())
 
 
 def _called(drawing: topic_questions.Drawing, given: str, mentions: str) -> str:
@@ -350,6 +337,5 @@ def _together(runtime: Runtime, results: Sequence[JobResult]) -> JobResult:
         plan=plan,
         lines=tuple(line for result in results for line in result.lines),
         data={"done": [result.report for result in results]},
-        in_vain=any(result.in_vain for result in results),
         trailers=tuple(trailers) or traced([], runtime.model.name),
     )

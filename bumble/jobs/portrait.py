@@ -504,7 +504,7 @@ def run(runtime: Runtime, job: DeepReviewJob, *, allow_shrink: bool = False) -> 
         tuple(told(person, update)),
         update_data(person, update),
         traced(reading.ids, runtime.model.name if update.good else ""),
-        in_vain=not update.good,
+        vain=() if update.good else job.marks,
     )
 
 

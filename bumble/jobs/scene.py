@@ -27,7 +27,7 @@ from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import Message, Session
-from bumble.runtime import body_state, people
+from bumble.runtime import body_state, people, review_queue
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, stop_words, tokens, words
 
@@ -309,6 +309,11 @@ class StretchJob(Struct, frozen=True):
     session_id: str
     messages: tuple[Message, ...]  # at least one
     closed: str  # what closed it: PAUSE, TOPIC, LENGTH or END; empty while it may go on
+
+    @property
+    def marks(self) -> tuple[str]:
+        """Where it begins: what was asked of it in vain."""
+        return (review_queue.mark(self.session_id, self.messages[0].id),)
 
 
 def cut(

@@ -29,7 +29,7 @@ from bumble.jobs import ask, episode, memories, portrait, scene
 from bumble.records import session_files, sessions, state
 from bumble.records.base import MappingFile
 from bumble.runtime import body_state, review_queue
-from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced
+from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced, vain
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
 
@@ -88,8 +88,7 @@ def _turns(messages: Sequence[sessions.Message]) -> int:
 
 
 NAME = ask.PURPOSE
-TRIES = 3  # unusable answers after which a stretch is passed over
-TRIED = "stretch"  # section of state.yaml: {ses_…: {first: msg_…, failed: 2}}
+TRIES = 3  # answers in vain after which a stretch is passed over
 
 
 def check(
@@ -203,7 +202,7 @@ def _result(
     made: memories.Memories,
 ) -> JobResult:
     def plan() -> JobPlan:
-        moved = _plan_moved(runtime, job, draft.dropped)
+        moved = _plan_moved(runtime, job)
         if moved is None:
             return JobPlan((), ("somebody else has dealt with it meanwhile",))
         stored = memories.plan(runtime, shown, made)
@@ -237,6 +236,7 @@ def _result(
         record=made.episode.id if made.episode else "",
         asked=asked,
         marks=tuple(portrait.mark(runtime, one) for one, update in made.portraits if update.good),
+        vain=tuple(ask.mark(each.text) for each in draft.dropped),
     )
 
 
@@ -245,53 +245,40 @@ def _title(made: memories.Memories) -> str:
     return text.partition("\n")[0].lstrip("#> ")[:80]
 
 
-def _plan_moved(
-    runtime: Runtime, job: scene.StretchJob, dropped: Sequence[ask.Dropped]
-) -> list[Change | None] | None:
+def _plan_moved(runtime: Runtime, job: scene.StretchJob) -> list[Change | None] | None:
     """Plan to move the cursor behind a stretch; None if another process was faster."""
     file = state.read(runtime.entity.state)
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
     why = f"{len(job.messages)} messages were dealt with"
     last, ids = job.messages[-1], {message.id for message in job.messages}
-    values, gone = ask.refused_values(file, dropped, last.at)
-    tried = file.get(TRIED, default={})
-    if session.id in tried:
-        gone.append((TRIED, session.id) if len(tried) > 1 else (TRIED,))
     if session.imported is not None:
         if session.distilled and not state.is_behind(session, last.id, session.distilled):
             return None
         reached = sessions.plan_append(session, [sessions.Distilled(runtime.now(), last.id)], why)
-        return [state.plan_write(file, values, why, remove=gone), reached]
+        return [reached]
     if not any(message.id in ids for message in state.waiting_messages(file, session)):
         return None
-    return [state.plan_cursor_moved(file, session, last.id, values, why, remove=gone)]
+    return [state.plan_cursor_moved(file, session, last.id, why)]
 
 
 def _failed(
     runtime: Runtime, job: scene.StretchJob, shown: scene.Scene, error: AnswerInvalidError
 ) -> JobResult:
     """Count an unusable answer; after a few the stretch is passed over, and quoted."""
-    marked = state.read(runtime.entity.state).get(TRIED, job.session_id, default={})
-    first, why = job.messages[0].id, str(error).splitlines()[0]
-    failed = 1 + (int(marked.get("failed", 0)) if marked.get("first") == first else 0)
+    failed, why = 1 + vain(runtime).count(job.marks[0]), str(error).splitlines()[0]
     if failed >= TRIES:
         parts = {memories.EPISODE} if shown.session.imported is None else set()
         made = memories.of(runtime, shown, job, ask.Draft(), parts)
         passed = _result(runtime, job, shown, ask.Draft(), made)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))
 
-    def counted() -> list[Change | None]:
-        values = {TRIED: {job.session_id: {"first": first, "failed": failed}}}
-        now = state.read(runtime.entity.state)
-        return [state.plan_write(now, values, "an answer could not be used")]
-
     return JobResult(
         f"{NAME}: no usable answer for {job.session_id}",
-        counted,
+        tuple,
         (f"Nothing was made of it: {why}", f"  try {failed} of {TRIES}; it waits for another"),
         {"session": job.session_id, "failed": failed, "why": why},
         ran=False,
-        in_vain=True,
+        vain=job.marks,
     )
 
 

@@ -63,6 +63,17 @@ class Drawing(Struct, frozen=True):
         drawn = self.before.fingerprint if self.before else None
         return drawn != self.fingerprint or bool(self.others)
 
+    @property
+    def mark(self) -> str:
+        """Identify the topic with these mentions.
+
+        A bare word, and what has raised no question yet, by the power of two of their number: one
+        more is no reason to ask again.
+        """
+        is_new = self.topic.type == "word" or self.before is None
+        mentions = f"{self.topic.frequency.bit_length()}" if is_new else self.fingerprint
+        return review_queue.mark("topic", self.topic.name, mentions)
+
 
 def check(runtime: Runtime, *, name: str = "", force: bool = False) -> Due[Drawing]:
     """Find the topics whose catalysts are to be drawn, or drawn anew; asks no model.
@@ -268,7 +279,7 @@ def drawn(
     }
     if not catalysts:
         why = f"{name} raises no question."
-        return JobResult(f"{PURPOSE}: none", tuple, (why,), data, ran=False, in_vain=True)
+        return JobResult(f"{PURPOSE}: none", tuple, (why,), data, ran=False, vain=(job.mark,))
     sources = tuple(dict.fromkeys(id_ for catalyst in catalysts for id_ in catalyst.sources))
     cited = [text for text in labels.values() if text.id in sources]
     listed = [set(each) for each in (*(text.audience for text in cited), *shown) if each]

@@ -49,7 +49,6 @@ FORM: Mapping[str, Any] = {  # what is not named is passed over
     "wake": {"recent": list, "reason": str},
     "evolve": {"interactions": int, "at": datetime},
     "review": {"waiting": {EACH: datetime}},
-    "refused": {EACH: datetime},
 }
 
 
@@ -225,29 +224,22 @@ def plan_cursor_moved(
     file: base.MappingFile,
     session: sessions.Session,
     last: str,
-    values: Mapping[str, Any],
     why: str,
-    *,
-    remove: Sequence[Sequence[str]] = (),
 ) -> Change | None:
-    """Plan to move the cursor behind a message that was dealt with, and change the file with it.
+    """Plan to move the cursor behind a message that was dealt with.
 
     Args:
         file: As it was read.
         session: With all its messages as they are now.
         last: Id of the last message that was dealt with.
-        values: Further values of the file, nested as in it.
         why: For the change set.
-        remove: Further keys that go.
     """
-    start, gone = first_waiting(file, session.id), list(remove)
+    start = first_waiting(file, session.id)
     rest = session.messages[_before(session, last) :]
     rest = rest[1:] if rest and rest[0].id == last else rest
     if start is None or _before(session, start) > _before(session, last):
-        pass  # another process was faster
-    elif rest:
-        values = {**values, SECTION: {session.id: rest[0].id}}
-    else:
-        alone = len(file.get(SECTION, default={})) == 1
-        gone.append((SECTION,) if alone else (SECTION, session.id))
-    return plan_write(file, values, why, remove=gone)
+        return None  # another process was faster
+    if rest:
+        return plan_write(file, {SECTION: {session.id: rest[0].id}}, why)
+    alone = len(file.get(SECTION, default={})) == 1
+    return plan_write(file, {}, why, remove=[(SECTION,) if alone else (SECTION, session.id)])

@@ -8,7 +8,9 @@ again. `settle` runs jobs until nothing is due.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -27,6 +29,7 @@ from bumble.errors import (
     UserError,
     WeightsMissingError,
 )
+from bumble.files import disk
 from bumble.llm import prompts, structured
 from bumble.llm.ledger import NO_MODEL
 from bumble.llm.protocol import PromptMessage, Request
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from bumble.runtime.runtime import Runtime
 
 APPLY_TRIES = 12  # a dozen processes may write the same few files at once
+MOST_VAIN = 1_000  # marks of what was asked in vain; the oldest go
 # What leaves a job without a model's answer: it waits, or is done without, and says so.
 NO_ANSWER = (AnswerInvalidError, CredentialsError, ModelUnreachableError, WeightsMissingError)
 
@@ -108,7 +112,7 @@ class JobResult(Struct, frozen=True):
     marks: tuple[str, ...] = ()  # of what it dealt with, for what waits for review
     late: tuple[str, ...] = ()  # what its plan told, once there is one
     held: tuple[str, ...] = ()  # what a person is told where it was held back
-    in_vain: bool = False  # whether the model answered and nothing could be made of it
+    vain: tuple[str, ...] = ()  # marks of what the model answered that nothing could be made of
     origins: tuple[Provenance, ...] = ()  # of the records it wrote: for whom they are
     about: str = ""  # id of the conversation, or the person, that it dealt with
     written: Sequence[Any] = ()  # what was applied, as whoever applied it shows it
@@ -165,8 +169,26 @@ def _write(runtime: Runtime, outcome: JobResult) -> JobResult:
     result, change_set = outcome.planned()
     origins = audiences.of_changes(runtime.entity.root, change_set.changes, lines=False)
     written = runtime.apply(change_set)
+    note_vain(runtime, outcome.vain)
     held = (HELD_BACK,) if runtime.holds_back(change_set) else ()
     return replace(result, written=written, held=held, origins=origins)
+
+
+def vain(runtime: Runtime) -> list[str]:
+    """Return the marks of what was asked in vain, the oldest first, each as often as it was.
+
+    What can't be read there has none: it is asked once more. It is this machine's alone.
+    """
+    with suppress(ValueError, TypeError):
+        return list(map(str, json.loads(disk.read_cache(runtime.entity.vain) or b"[]")))
+    return []
+
+
+def note_vain(runtime: Runtime, marks: Sequence[str]) -> None:
+    """Note marks of what was asked in vain: whoever asks about the same finds them there."""
+    if marks and runtime.writes:
+        kept = [*vain(runtime), *marks][-MOST_VAIN:]
+        disk.write_cache(runtime.entity.vain, json.dumps(kept).encode())
 
 
 NOT_NOW = (LockedError, *NO_MODEL)  # the other jobs of a kind would meet the same
@@ -177,7 +199,10 @@ Held = Callable[[], str | None]
 
 
 class Pass(Struct, frozen=True):
-    """One kind of job: how its jobs are found, and how one is run."""
+    """One kind of job: how its jobs are found, and how one is run.
+
+    A job may have `marks` of what it is about: to be proposed for review, or asked in vain, once.
+    """
 
     name: str
     check: Callable[[Runtime], Due[Any]]
@@ -274,6 +299,8 @@ def _settle_kind(
             outcome = write(runtime, replace(kind.run(runtime, job), about=_about(job)))
         except UserError as error:
             failures += 1
+            if isinstance(error, AnswerInvalidError):
+                note_vain(runtime, getattr(job, "marks", ()))
             yield Settled(kind.name, problem=error)
             if isinstance(error, NOT_NOW):
                 return

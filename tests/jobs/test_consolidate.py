@@ -10,15 +10,12 @@ from bumble.body import significance
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
-from bumble.errors import AnswerInvalidError
 from bumble.jobs import consolidate
-from bumble.jobs.consolidate import ConsolidationPart
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.records import beliefs, episodes, narrative, state
 from bumble.records.base import Provenance
 from bumble.runtime import job
-from bumble.runtime.job import Due, JobResult
-from bumble.runtime.runtime import Runtime
+from bumble.runtime.job import JobResult
 from tests.support.nights import (
     NIGHT,
     dreamer,
@@ -190,29 +187,15 @@ def test_a_story_that_could_not_be_used_is_not_asked_for_again_before_there_is_m
     assert asked == [2, 11]
 
 
-# parts that others give
-
-
-def talker(jobs: list[str], done: list[str], most: int | None = None) -> ConsolidationPart:
-    def check(runtime: Runtime) -> Due[str]:
-        return Due((), tuple(one for one in jobs if one not in done))
-
-    def run(runtime: Runtime, job: str) -> JobResult:
-        if job.startswith("bad"):
-            raise AnswerInvalidError("unusable")
-        done.append(job)
-        return JobResult(job, tuple)
-
-    return ConsolidationPart("talk", check, run, most=most)
-
-
 def test_one_job_that_fails_stops_no_other(ada: Entity) -> None:
-    done: list[str] = []
-    outcomes = once(ada, work=[talker(["bad", "good"], done)])
-    assert done == ["good"]
-    assert [one.title for one in outcomes] == [
-        "consolidate: talk waits",
-        "consolidate: good",
+    for n in range(2):
+        remember(ada, 20 + n, f"Hour {n}.", 0.01)
+        once(ada, NIGHT + n * INTERVAL)
+    remember(ada, 30, "Hour 3.", 0.01)
+    done = once(ada, NIGHT + 2 * INTERVAL, [Reply("no", always=True, purpose="narrate")])
+    assert [one.title for one in done] == [
+        "consolidate: story waits",
+        *MUSED,
         "consolidate: looked through memory",
     ]
 

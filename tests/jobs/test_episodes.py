@@ -16,7 +16,7 @@ from bumble.jobs import episode, stretch
 from bumble.jobs.scene import END, LENGTH, PAUSE
 from bumble.llm import ledger
 from bumble.llm.scripted import Reply, ScriptedModel
-from bumble.records import episodes, journal, knowledge, relationships, sessions, state
+from bumble.records import episodes, journal, knowledge, relationships, sessions
 from bumble.records.base import Provenance
 from bumble.records.episodes import Episode
 from bumble.records.sessions import End, Session
@@ -251,7 +251,6 @@ def test_an_answer_that_is_never_usable_leaves_an_excerpt_and_goes_on(ada: Entit
     assert one.text.startswith(f"> Sam: {DOG}\n")
     assert one.telling.reflection == ""
     assert waits(runtime) == {}
-    assert state.read(ada.state).get(stretch.TRIED) is None
 
 
 def test_oldest_first_and_one_broken_off_loses_nothing(ada: Entity) -> None:

@@ -120,7 +120,7 @@ def test_without_a_usable_answer_the_body_stays_and_it_waits(
     assert ada.soma.read_bytes() == before
     assert stored(ada).source == transcript
     assert waits(ada, stored(ada)) == stored(ada).messages[0].id
-    assert outcome.data["why"] and outcome.in_vain
+    assert outcome.data["why"] and outcome.vain
 
 
 def test_catching_up_costs_a_call_a_dozen_turns_and_ends_behind_all_of_them(ada: Entity) -> None:

@@ -15,7 +15,7 @@ from bumble.models.tiers import Abilities
 from bumble.recall import survey, topic_questions
 from bumble.records import topics
 from bumble.runtime import body_state
-from bumble.runtime.job import apply
+from bumble.runtime.job import apply, note_vain
 from tests.support import living
 
 SAID = (
@@ -76,7 +76,8 @@ def test_what_has_a_name_goes_before_bare_words_and_nothing_is_asked_in_vain_twi
     runtime = living.runtime_of(ada)
     [job] = musings.check(runtime).jobs
     assert [one.topic.name for one in job.drawings][:2] == ["Olaf", "Boat"]
-    [rest] = musings.check(runtime, [musings.mark(job.drawings[0])]).jobs
+    note_vain(runtime, [job.drawings[0].mark])
+    [rest] = musings.check(runtime).jobs
     assert "Olaf" not in [one.topic.name for one in rest.drawings]
 
 
@@ -85,7 +86,7 @@ def test_one_more_mention_is_no_reason_to_ask_again_of_what_raised_no_question(a
 
     def marks() -> dict[str, str]:
         [job] = musings.check(living.runtime_of(ada)).jobs
-        return {one.topic.name: musings.mark(one) for one in job.drawings}
+        return {one.topic.name: one.mark for one in job.drawings}
 
     def mention(n: int) -> None:
         at = living.NOON - timedelta(days=1)

@@ -16,7 +16,7 @@ from tests.support.living import NOON, ada, runtime_of
 
 SAMS = Provenance(by="chat", model="m", sources=("ses_1",), trust="owner", audience=("sam",))
 KIMS = Provenance(by="chat", model="m", sources=("ses_2",), trust="person", audience=("kim",))
-NOTES = next(part for part in consolidate.parts() if part.name == "notes")
+NOTES = next(part for part in consolidate.PASSES if part.name == "notes")
 
 
 @pytest.fixture

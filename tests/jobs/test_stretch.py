@@ -31,7 +31,7 @@ from bumble.records.provenance import Reader
 from bumble.records.relationships import PendingNote, Scores
 from bumble.runtime import people as meetings
 from bumble.runtime import review_queue
-from bumble.runtime.job import JobResult, apply
+from bumble.runtime.job import JobResult, apply, vain
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles
 from tests.support.living import NOON, ada, heard, known, model_of, runtime_of, talked, write
@@ -111,7 +111,18 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     assert DOG[1] in back and TEA[1] not in back  # only what it cites
     assert (outcome.data["mended"], outcome.data["dropped"]) == (1, [])
     assert all(openai_format.is_strict(one.schema or {}) for one in model_of(runtime).requests)
-    assert state.read(entity.state).get(ask.REFUSED) is None
+    assert not vain(runtime)
+
+
+def test_what_was_sent_back_in_vain_is_not_sent_back_again(entity: Entity) -> None:
+    heard(entity, DOG)
+    runtime, outcome = dealt(entity, makes(HAS_DOG, INVENTED), mends())
+    assert len(model_of(runtime).requests) == 2
+    assert vain(runtime) == [ask.mark(INVENTED["text"])]
+    heard(entity, TEA, name="ses_2", at=NOON - timedelta(minutes=50))
+    runtime, outcome = dealt(entity, makes(INVENTED))
+    assert len(model_of(runtime).requests) == 1
+    assert [one["text"] for one in outcome.data["dropped"]] == [INVENTED["text"]]
 
 
 def test_a_title_that_comes_back_alone_is_mended_by_the_talk(entity: Entity) -> None:

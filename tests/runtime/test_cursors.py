@@ -30,7 +30,7 @@ def waiting_from(root: Path, message_id: str) -> MappingFile:
 
 
 def moved(root: Path, file: MappingFile, session: Session, last: str) -> MappingFile:
-    change = state.plan_cursor_moved(file, session, last, {}, "")
+    change = state.plan_cursor_moved(file, session, last, "")
     changes.apply(root, ChangeSet("", tuple(filter(None, [change]))))
     return state.read(root / "state.yaml")
 
@@ -62,7 +62,7 @@ def test_of_several_cursors_that_a_folder_has_from_before_the_earliest_counts(
 def test_a_slower_process_moves_nothing_back(tmp_path: Path) -> None:
     session = talk("msg_5", "msg_9", "msg_1", "msg_7")
     file = waiting_from(tmp_path, "msg_7")
-    assert state.plan_cursor_moved(file, session, "msg_5", {}, "") is None
+    assert state.plan_cursor_moved(file, session, "msg_5", "") is None
 
 
 def test_of_what_people_pass_on_nothing_is_made(tmp_path: Path) -> None:
