@@ -336,7 +336,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
             _may_correct(there.provenance, title, context)
         text = knowledge.corrected(there.text, body, named) if there else body
         if there is not None and named and not text.strip():
-            return knowledge.plan_remove(book, title, why, by_entity=True)
+            return knowledge.plan(book, knowledge.without(book, title, by_entity=True), why)
         return knowledge.plan_set(
             book,
             title,

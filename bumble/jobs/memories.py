@@ -6,7 +6,7 @@ the files as they are. One file gets one change.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from bumble.body import appraisal
 from bumble.body.config import EMOTIONS
-from bumble.entity import changes, companions
+from bumble.entity import changes
 from bumble.errors import UserError
 from bumble.fallback import quotes, sayings
 from bumble.guard import corrections
@@ -197,82 +197,83 @@ def _plan_facts(
 ) -> tuple[changes.Change | None, tuple[str, ...], list[LearntFact]]:
     """Plan to write facts; with what is told of that, and those that are kept."""
     told, kept = list[str](), list[LearntFact]()
-    before = knowledge.read(runtime.entity.knowledge)
-    book, last = before, None
-    replaced = 0
+    before = book = knowledge.read(runtime.entity.knowledge)
+    replaced, why = 0, ""
     for fact in memories.facts:
         title = knowledge.own_title(
             book, fact.title, ", ".join(shown.names.values()), partial(_may_correct, shown, fact)
         )
-        section = knowledge.find(book, title)
-        text = _with(section.text, fact) if section else fact.text
-        origin = knowledge.joined(_provenance(runtime, shown, fact.cited), section)
+        origin = _provenance(runtime, shown, fact.cited)
         try:
-            change = knowledge.plan_set(
-                book,
-                title,
-                text,
-                f"know about {title}",
-                by_entity=True,
-                provenance=origin,
-            )
+            after, count = _with_fact(shown, book, fact, title, origin)
         except UserError as error:
             told.append(f"not written: {title}: {str(error).splitlines()[0]}")
             continue
         kept.append(fact)
-        if change is not None:
-            replaced += knowledge.lost(section.text, text) if section else 0
-            book, last = knowledge.parse(companions.decoded(change.data)), change
-            is_own = section is not None and section.provenance.by and text == fact.text
-            if is_own and knowledge.find(book, fact.named) is None:  # its title was of what is gone
-                with suppress(UserError):  # what can be no title gives it none
-                    named = (title, fact.named, change.why)
-                    last = knowledge.plan_rename(book, *named, by_entity=True) or change
-                    book = knowledge.parse(companions.decoded(last.data))
-        elsewhere, count = _plan_gone(shown, book, fact, origin.audience)
-        if elsewhere is not None:
-            replaced += count
-            book, last = knowledge.parse(companions.decoded(elsewhere.data)), elsewhere
+        why = why if after is book else f"know about {title}"
+        book, replaced = after, replaced + count
     if replaced:
         told.append(f"{words.counted(replaced, 'sentence')} of knowledge replaced")
     told += [f"“{title}” {knowledge.NARROWED}" for title in knowledge.narrowed(before, book)]
-    last = renaming.plan_knowledge(renamings, book) or last
-    if last is None or last.data is None:
-        return None, tuple(told), kept
-    # one change of several to one file: the last, on what was read first
-    change = changes.write(last.path, last.data.decode(), before.source, last.why)
-    return replace(change, keeps=before.source is not None), tuple(told), kept
+    after = renaming.in_knowledge(renamings, book)
+    why = why if after is book else f"{renamings[-1].was} is {renamings[-1].name}"
+    return knowledge.plan(before, after, why, keeps=bool(before.source)), tuple(told), kept
 
 
-def _plan_gone(
-    shown: Scene, book: knowledge.Knowledge, fact: LearntFact, audience: Collection[str]
-) -> tuple[changes.Change | None, int]:
-    """Plan to take out of other sections what a fact replaces there; with how much that is.
+def _with_fact(
+    shown: Scene, book: knowledge.Knowledge, fact: LearntFact, title: str, origin: base.Provenance
+) -> tuple[knowledge.Knowledge, int]:
+    """Return knowledge with a fact, and how many sentences gave way to it.
+
+    Args:
+        shown: The stretch that tells it.
+        book: All sections.
+        fact: What is to be known.
+        title: Of the section in which it is to stand.
+        origin: Where it comes from.
+
+    Raises:
+        UserError: If it can't stand there.
+    """
+    section, count = knowledge.find(book, title), 0
+    text = _with(section.text, fact) if section else fact.text
+    origin = knowledge.joined(origin, section)
+    after = knowledge.with_section(book, title, text, by_entity=True, provenance=origin)
+    if section is not None and after is not book:
+        count = knowledge.lost(section.text, text)
+        is_own = section.provenance.by and text == fact.text  # its title was of what is gone
+        if is_own and knowledge.find(after, fact.named) is None:
+            with suppress(UserError):  # what can be no title gives it none
+                after = knowledge.retitled(after, title, fact.named, by_entity=True)
+    for other in dict.fromkeys(one.title for one in fact.replaces):
+        there = knowledge.find(after, other)
+        if there is not None and not there.locked and other != fact.title:
+            after, lost = _without_replaced(shown, after, fact, there, origin.audience)
+            count += lost
+    return after, count
+
+
+def _without_replaced(
+    shown: Scene,
+    book: knowledge.Knowledge,
+    fact: LearntFact,
+    section: knowledge.KnowledgeSection,
+    audience: Sequence[str],
+) -> tuple[knowledge.Knowledge, int]:
+    """Return knowledge without what a fact replaces in another section; with how much that is.
 
     What more people may meet than the fact stays: they are told of nothing in its place.
     """
-    last, count = None, 0
-    for other in dict.fromkeys(one.title for one in fact.replaces):
-        section = knowledge.find(book, other)
-        if section is None or section.locked or other == fact.title:
-            continue
-        text = knowledge.corrected(section.text, "", [one.text for one in fact.replaces])
-        lost, why = knowledge.lost(section.text, text), f"know about {fact.title}"
-        readers = section.provenance.audience
-        is_for_them = not audience or (readers and base.may_read(audience, readers))
-        if not (lost and is_for_them and _may_correct(shown, fact, section)):
-            continue
-        change = (
-            knowledge.plan_set(
-                book, other, text, why, by_entity=True, provenance=section.provenance
-            )
-            if any(not line.startswith("#") for line in text.split("\n") if line.strip())
-            else knowledge.plan_remove(book, other, why, by_entity=True)
-        )
-        if change is not None:
-            count += lost
-            book, last = knowledge.parse(companions.decoded(change.data)), change
-    return last, count
+    text = knowledge.corrected(section.text, "", [one.text for one in fact.replaces])
+    lost, readers = knowledge.lost(section.text, text), section.provenance.audience
+    is_for_them = not audience or (readers and base.may_read(audience, readers))
+    if not (lost and is_for_them and _may_correct(shown, fact, section)):
+        return book, 0
+    if all(line.startswith("#") for line in text.split("\n") if line.strip()):
+        return knowledge.without(book, section.title, by_entity=True), lost
+    return knowledge.with_section(
+        book, section.title, text, by_entity=True, provenance=section.provenance
+    ), lost
 
 
 def _may_correct(shown: Scene, fact: LearntFact, section: knowledge.KnowledgeSection) -> bool:

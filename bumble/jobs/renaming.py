@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence, Set
-from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -123,25 +122,19 @@ def plan_person(
     )
 
 
-def plan_knowledge(
-    renamings: Sequence[Renaming], book: knowledge.Knowledge
-) -> changes.Change | None:
-    """Plan to let sections and their titles say the right names; the last change has all."""
-    last = None
+def in_knowledge(renamings: Sequence[Renaming], book: knowledge.Knowledge) -> knowledge.Knowledge:
+    """Let sections and their titles say the right names."""
     for one in renamings:
         for section in book.sections:
             if section.locked or not one.is_of(section.provenance):
                 continue
             text, title = one.reworded(section.text), one.reworded(section.title)
-            why, origin = f"{one.was} is {one.name}", section.provenance
-            steps = [partial(knowledge.plan_set, text=text, provenance=origin)]
+            book = knowledge.with_section(
+                book, section.title, text, by_entity=True, provenance=section.provenance
+            )
             if title != section.title and knowledge.find(book, title) is None:
-                steps.append(partial(knowledge.plan_rename, new_title=title))
-            for step in steps:
-                change = step(book, section.title, why=why, by_entity=True)
-                if change is not None and change.data is not None:
-                    book, last = knowledge.parse(change.data.decode()), change
-    return last
+                book = knowledge.retitled(book, section.title, title, by_entity=True)
+    return book
 
 
 def plan_beliefs(

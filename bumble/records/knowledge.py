@@ -318,16 +318,57 @@ def plan_set(
     force_locked: bool = False,
     provenance: base.Provenance | None = None,
 ) -> changes.Change | None:
-    """Plan to add a section, or to correct the text of the one that has this title.
+    """Plan to write the file as `with_section` leaves it.
 
-    The same text is no change. Headings in the text become `###`, or deeper, so that it stays one
-    section; a fence or an HTML block that it leaves open is closed.
+    Args:
+        knowledge: As it was read.
+        title: In any spelling.
+        text: Markdown.
+        why: For the change set.
+        by_entity: Whether the entity asks; what it held true before can still be read.
+        force_locked: Whether the owner insists on changing a locked section.
+        provenance: Where the text comes from; none for the owner's own words.
+    """
+    after = with_section(
+        knowledge,
+        title,
+        text,
+        by_entity=by_entity,
+        force_locked=force_locked,
+        provenance=provenance,
+    )
+    is_new = len(after.sections) > len(knowledge.sections)
+    return plan(knowledge, after, why, keeps=by_entity and not is_new)
+
+
+def plan(
+    before: Knowledge, after: Knowledge, why: str, *, keeps: bool = False
+) -> changes.Change | None:
+    """Plan to write the file as it was edited; `keeps`: what it says now can still be read then."""
+    if after.source == before.source:
+        return None
+    change = changes.write(PATH, after.source or "", before.source, why)
+    return structs.replace(change, keeps=keeps)
+
+
+def with_section(
+    knowledge: Knowledge,
+    title: str,
+    text: str,
+    *,
+    by_entity: bool,
+    force_locked: bool = False,
+    provenance: base.Provenance | None = None,
+) -> Knowledge:
+    """Add a section, or correct the text of the one that has this title.
+
+    The same text changes nothing: then it is what was given. Headings in the text become `###`, or
+    deeper, so that it stays one section; a fence or an HTML block that it leaves open is closed.
 
     Args:
         knowledge: As it was read.
         title: In any spelling; the heading of a section that is there stays as it is.
         text: Markdown.
-        why: For the change set.
         by_entity: Whether the entity asks, which may not touch what is locked.
         force_locked: Whether the owner insists on changing a locked section.
         provenance: Where the text comes from; none for the owner's own words.
@@ -342,16 +383,14 @@ def plan_set(
     body = _contained(title, text)
     there = find(knowledge, title)
     if there is None:
-        return plan_added(knowledge, [new_section(title, text, provenance)], why)
+        return with_added(knowledge, [new_section(title, text, provenance)])
     if _plain(there.text) == _plain(body):
-        return None
+        return knowledge
     # the owner's own words on what was told to few stay theirs
     written = there.provenance
     is_own = written.trust == "owner" and not written.by
     origin = provenance or (written if is_own else base.Provenance(audience=written.audience))
-    change = _replaced(knowledge, there, there.heading, _corrected(there, body, origin), why)
-    # what the entity held true before can still be read
-    return structs.replace(change, keeps=True) if change and by_entity else change
+    return _replaced(knowledge, there, there.heading, _corrected(there, body, origin))
 
 
 def _contained(title: str, text: str) -> str:
@@ -362,7 +401,7 @@ def _contained(title: str, text: str) -> str:
 
 
 def new_section(title: str, text: str, provenance: base.Provenance | None) -> str:
-    """Return the source of a section that is to be added, as `plan_set` makes it.
+    """Return the source of a section that is to be added, as `with_section` makes it.
 
     Raises:
         UsageError: If the title or the text is empty.
@@ -371,8 +410,8 @@ def new_section(title: str, text: str, provenance: base.Provenance | None) -> st
     return f"## {title}\n{_commented(_contained(title, text), provenance)}"
 
 
-def plan_added(knowledge: Knowledge, sections: Sequence[str], why: str) -> changes.Change:
-    """Plan to add sections whose titles are new; all of them are one change.
+def with_added(knowledge: Knowledge, sections: Sequence[str]) -> Knowledge:
+    """Add sections whose titles are new, each as `new_section` makes it.
 
     Raises:
         RefusedError: If the file would be too large, or something is left open in it.
@@ -381,7 +420,7 @@ def plan_added(knowledge: Knowledge, sections: Sequence[str], why: str) -> chang
     newline = markdown.newline_of(source)
     gap = "" if not source else newline if source.endswith(("\n", "\r")) else newline * 2
     new = "\n".join(sections).replace("\n", newline)
-    return _change(knowledge, source + gap + new, len(knowledge.sections) + len(sections), why)
+    return _edited(source + gap + new, len(knowledge.sections) + len(sections))
 
 
 def joined(new: base.Provenance, section: KnowledgeSection | None) -> base.Provenance:
@@ -433,15 +472,8 @@ def _is_in(sentence: str, other: str) -> bool:
     return words.stems(sentence, language) <= words.stems(other, language)
 
 
-def plan_rename(
-    knowledge: Knowledge,
-    title: str,
-    new_title: str,
-    why: str,
-    *,
-    by_entity: bool,
-) -> changes.Change | None:
-    """Plan to give a section another title.
+def retitled(knowledge: Knowledge, title: str, new_title: str, *, by_entity: bool) -> Knowledge:
+    """Give a section another title.
 
     Raises:
         SectionLockedError: If either title is locked.
@@ -458,20 +490,20 @@ def plan_rename(
     if not key(new_title):
         raise UsageError("A section of knowledge needs a title.")
     heading = f"## {new_title}{markdown.newline_of(section.source)}"
-    return _replaced(knowledge, section, heading, section.own, why)
+    return _replaced(knowledge, section, heading, section.own)
 
 
-def plan_remove(
-    knowledge: Knowledge, title: str, why: str, *, by_entity: bool, force_locked: bool = False
-) -> changes.Change | None:
-    """Plan to take a section out.
+def without(
+    knowledge: Knowledge, title: str, *, by_entity: bool, force_locked: bool = False
+) -> Knowledge:
+    """Take a section out.
 
     Raises:
         SectionLockedError: If it is locked.
         RecordMissingError: If there is no such section.
     """
     _guard(knowledge, title, by_entity=by_entity, force_locked=force_locked)
-    return _replaced(knowledge, _existing(knowledge, title), "", "", why)
+    return _replaced(knowledge, _existing(knowledge, title), "", "")
 
 
 def clean(title: str) -> str:
@@ -515,9 +547,7 @@ def _corrected(section: KnowledgeSection, body: str, provenance: base.Provenance
     return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
 
 
-def _replaced(
-    knowledge: Knowledge, old: KnowledgeSection, heading: str, own: str, why: str
-) -> changes.Change | None:
+def _replaced(knowledge: Knowledge, old: KnowledgeSection, heading: str, own: str) -> Knowledge:
     """Put a heading and a text in the place of a section; without a heading it is taken out."""
     source = knowledge.source or ""
     before = knowledge.sections[: knowledge.sections.index(old)]
@@ -529,19 +559,21 @@ def _replaced(
     if not heading and not behind and text:  # no blank line that a section had above it
         text = text.rstrip("\r\n") + markdown.newline_of(source)
     if text == source:
-        return None
-    return _change(knowledge, text, len(knowledge.sections) - (not heading), why)
+        return knowledge
+    return _edited(text, len(knowledge.sections) - (not heading))
 
 
-def _change(knowledge: Knowledge, text: str, count: int, why: str) -> changes.Change:
+def _edited(text: str, count: int) -> Knowledge:
+    """Read what an edit leaves, which has so many sections."""
     if len(text.encode()) > markdown.MAX_BYTES:
         raise RefusedError(
             f"{PATH}: it would grow beyond {markdown.MAX_BYTES:,} bytes, the most bumble reads\n"
             "Nothing was written. Keep the text in a file of its own."
         )
-    if len(parse(text).sections) != count:  # a hand edit left a fence or a comment open
+    edited = parse(text)
+    if len(edited.sections) != count:  # a hand edit left a fence or a comment open
         raise RefusedError(
             f"{PATH}: a code fence or an HTML block is left open in it; a section added now would "
             "be part of that\nClose it by hand, then run this again."
         )
-    return changes.write(PATH, text, knowledge.source, why)
+    return edited

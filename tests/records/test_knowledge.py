@@ -99,9 +99,9 @@ def test_the_entity_cannot_touch_a_locked_section_in_any_spelling(title: str) ->
     attempts: list[Callable[[], object]] = [
         lambda: knowledge.plan_set(found, title, "Bob.", WHY, by_entity=True),
         lambda: knowledge.plan_set(found, title, "Bob.", WHY, by_entity=False),
-        lambda: knowledge.plan_remove(found, title, WHY, by_entity=True),
-        lambda: knowledge.plan_rename(found, title, "Other", WHY, by_entity=True),
-        lambda: knowledge.plan_rename(found, "Sam", title, WHY, by_entity=True),
+        lambda: knowledge.without(found, title, by_entity=True),
+        lambda: knowledge.retitled(found, title, "Other", by_entity=True),
+        lambda: knowledge.retitled(found, "Sam", title, by_entity=True),
     ]
     for attempt in attempts:
         with pytest.raises(SectionLockedError, match=r"knowledge\.md:\d+: the section") as caught:
@@ -142,10 +142,10 @@ def test_a_new_section_comes_last_and_carries_where_it_comes_from() -> None:
 
 
 def test_renaming_keeps_the_text() -> None:
-    new = after(knowledge.plan_rename(read(), "sam", "Samuel", WHY, by_entity=True))
-    assert new == SOURCE.replace("## Sam\n", "## Samuel\n")
+    new = knowledge.retitled(read(), "sam", "Samuel", by_entity=True)
+    assert new.source == SOURCE.replace("## Sam\n", "## Samuel\n")
     with pytest.raises(RefusedError, match="already"):
-        knowledge.plan_rename(read(), "sam", "LAST", WHY, by_entity=True)
+        knowledge.retitled(read(), "sam", "LAST", by_entity=True)
 
 
 @pytest.mark.parametrize(("title", "text"), [("", "x"), (" ## ", "x"), ("a", " \n "), ("***", "x")])
@@ -224,4 +224,4 @@ def test_the_owners_own_words_on_what_was_told_to_few_stay_theirs() -> None:
 def test_a_section_that_was_added_and_removed_leaves_the_file_as_it_was() -> None:
     before = "# What I know\n\n## Sam\n\nLikes the sea.\n"
     longer = after(knowledge.plan_set(read(before), "Tea", "Green.", WHY, by_entity=False))
-    assert after(knowledge.plan_remove(read(longer), "Tea", WHY, by_entity=False)) == before
+    assert knowledge.without(read(longer), "Tea", by_entity=False).source == before

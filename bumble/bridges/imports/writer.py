@@ -404,28 +404,28 @@ class Importer:
                 self._facts[title] = knowledge.new_section(title, text, origin)
                 self._bytes += len(text)
             else:
-                told = (self._book, title, text, "")
-                self._revise(knowledge.plan_set(*told, by_entity=True, provenance=origin), 1)
+                told = (self._book, title, text)
+                self._revise(knowledge.with_section(*told, by_entity=True, provenance=origin), 1)
         except UserError as error:
             self.report.leave(LeftOut(title, str(error).splitlines()[0]))
 
-    def _revise(self, change: changes.Change | None, count: int) -> None:
-        """Take sections into the book, if a change says anything new."""
-        if change is None or change.data is None:
+    def _revise(self, book: knowledge.Knowledge, count: int) -> None:
+        """Take sections into the book, if they say anything new."""
+        if book is self._book:
             self.report.same += count
         else:
-            self._book = knowledge.parse(change.data.decode())
+            self._book = book
             self.report.facts += count
 
     def _add_facts(self) -> None:
         """Add the sections that are new, all at once; if they don't fit, those that do."""
         facts, self._facts = self._facts, {}
         try:
-            self._revise(knowledge.plan_added(self._book, list(facts.values()), ""), len(facts))
+            self._revise(knowledge.with_added(self._book, list(facts.values())), len(facts))
         except UserError:
             for title, section in facts.items():
                 try:
-                    self._revise(knowledge.plan_added(self._book, [section], ""), 1)
+                    self._revise(knowledge.with_added(self._book, [section]), 1)
                 except UserError as error:
                     self.report.leave(LeftOut(title, str(error).splitlines()[0]))
 

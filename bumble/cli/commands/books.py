@@ -147,13 +147,8 @@ def remove(
     """Take a section out."""
     book = _read(opened)
     section = _find(opened, book, title)
-    change = knowledge.plan_remove(
-        book,
-        section.title,
-        f'forget "{section.title}"',
-        by_entity=False,
-        force_locked=force_locked,
-    )
+    left = knowledge.without(book, section.title, by_entity=False, force_locked=force_locked)
+    change = knowledge.plan(book, left, f'forget "{section.title}"')
     writing.confirm(
         opened.shell,
         f'Remove the section "{section.title}" ({knowledge.PATH}:{section.line})?',

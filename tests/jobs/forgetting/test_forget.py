@@ -257,7 +257,8 @@ def test_what_is_called_by_their_name_alone_goes_whole(tmp_path: Path) -> None:
         ("R.B.", "By hand.", None),
     ):
         book = knowledge.read(folder.knowledge)
-        write(folder, knowledge.plan_added(book, [knowledge.new_section(title, text, whose)], ""))
+        new = knowledge.with_added(book, [knowledge.new_section(title, text, whose)])
+        write(folder, knowledge.plan(book, new, ""))
     topic = topics.new("R.B", (topics.Catalyst("What of the lamp?"),), NOON, provenance=mine)
     walk = episodes.new("ep_1", NOON, 0.5, "We spoke. R.B. sang.", tags=("R.B", "song"),
                         inferences=("R.B. sang.",), provenance=mine)  # fmt: skip
@@ -326,7 +327,8 @@ def test_what_is_called_by_a_word_that_is_a_name_too_and_does_not_name_them_stay
     known(folder, name)
     mine = origin("ses_1", audience=("sam",))
     section = knowledge.new_section(title, text, mine)
-    write(folder, knowledge.plan_added(knowledge.read(folder.knowledge), [section], ""))
+    book = knowledge.read(folder.knowledge)
+    write(folder, knowledge.plan(book, knowledge.with_added(book, [section]), ""))
     write(folder, *forget.plan(folder, name.lower(), (name,), UTC).changes)
     assert text in (one.text for one in knowledge.read(folder.knowledge).sections)
 
