@@ -10,7 +10,7 @@ and is held to names, numbers and dates alone. No share of words in common is as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from itertools import chain, combinations, pairwise
@@ -114,71 +114,145 @@ class ClaimSources(Struct, frozen=True):
         return list(filter(self.bear, sentences))
 
 
+class Evidence(Struct, frozen=True):
+    """A sentence with what it may rest on: made once, for all checks."""
+
+    claim: CitedClaim
+    sources: ClaimSources
+    people: tuple[str, ...]  # names that need no source
+    cited: Sequence[Said]  # what it cites of what may bear it out, a yes with its question
+    sentence: Subject
+    heard: Sequence[Source]  # what is known, and all that may bear it out, the oldest first
+    given: Sequence[Source]  # likewise, of what was said only what it has to rest on
+    reckoned: Sequence[Number]  # its numbers that nobody gave
+
+
 KEPT = SourceVerdict("keep")
 
 
 def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     """Tell whether a claim stands on the messages it cites."""
-    own = words.folded(sources.entity)
-    is_own = _is_of_itself(claim.text, sources)
-    hearsay = [one for one in sources.window if one.is_hearsay and one.id in claim.cites]
-    # What it did itself, the entity tells; what it asked, somebody's answer does.
-    said = [
-        one for one in sources.window if is_own or words.folded(one.who) != own or one in hearsay
-    ]
-    answered = [one for one, answer in pairwise(sources.window) if answer.id in claim.cites]
-    # A yes says what was asked right before it.
-    whole = {
-        one.id: clauses.with_question(asked.text, one.text)
-        for asked, one in pairwise(sources.window)
-    }
-    cited = [
-        replace(one, text=whole.get(one.id, one.text)) for one in said if one.id in claim.cites
-    ]
-    there = {one.id for one in sources.window}
-    if not cited or not there.issuperset(claim.cites):
-        return SourceVerdict("mend", "it cites no message that a person said in this conversation")
-    if not any(rests.strip() for rests in claim.rests_on):
-        return SourceVerdict("mend", "it does not name the words that it rests on")
-    said_words = f" {stop_words.bare(' '.join(one.text for one in cited))} "
-    for rests in claim.rests_on:
-        if f" {stop_words.bare(rests)} " not in said_words:
-            return SourceVerdict("mend", f'the messages it cites do not say "{rests}"')
-    if not is_own and (
-        only := _said_by_entity(claim.text, cited, [*said, *answered], sources, own)
-    ):
-        return SourceVerdict("mend", f"only {sources.entity} said {only}")
-    found = _held(claim.text, said if is_own else cited, said, sources, is_told=not is_own)
-    goes_beyond = claim.inference or is_own or bool(hearsay)
+    evidence = _evidence(claim, sources, cites=True)
+    found = _verdict(evidence, OF_CLAIMS)
+    goes_beyond = (
+        claim.inference
+        or not evidence.sentence.cites
+        or any(one.is_hearsay for one in evidence.cited)
+    )
     return SourceVerdict("inference") if found == KEPT and goes_beyond else found
 
 
-def _said_by_entity(
-    text: str, cited: Sequence[Said], heard: Sequence[Said], sources: ClaimSources, entity: str
-) -> str:
+def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
+    """Tell whether prose holds no name, number or date that nobody gave."""
+    if numbers := number_words.whole(text):  # a title of no other words is of no language
+        language = words.language(*(one.text for one in sources.window))
+        given = (values.read(one, language) for one in sources.texts)
+        if any(one.value in numbers for read in given for one in read.numbers):
+            return KEPT
+    for sentence in words.sentences(text):
+        evidence = _evidence(CitedClaim(sentence, ()), sources, cites=False)
+        if (found := _verdict(evidence, OF_PROSE)).verdict == "mend":
+            return found
+    return KEPT
+
+
+def _evidence(claim: CitedClaim, sources: ClaimSources, *, cites: bool) -> Evidence:
+    """Read a sentence with its sources; `cites`: whether it is a claim, not a reading."""
+    own, window = words.folded(sources.entity), sources.window
+    # What it did itself, the entity tells. Else it says that something is so: then it has to have
+    # been told, not only asked or imagined. What the entity asked, somebody's answer does.
+    is_told = cites and not _is_of_itself(claim.text, sources)
+    said = [
+        one
+        for one in window
+        if not is_told or words.folded(one.who) != own or (one.is_hearsay and one.id in claim.cites)
+    ]
+    before = {one.id: asked.text for asked, one in pairwise(window)}
+    cited = [  # a yes says what was asked right before it
+        replace(one, text=clauses.with_question(before.get(one.id, ""), one.text))
+        for one in said
+        if one.id in claim.cites
+    ]
+    rests = cited if is_told else said
+    people = (*sources.names, *(each.who for each in window))
+    language = words.language(claim.text, *(each.text for each in rests), *sources.known)
+    read = values.read(claim.text, language)
+    sentence = Subject(
+        claim.text, read, read.content - clauses.stems_of(people, language), language, is_told
+    )
+    spoken = words.language(*(each.text for each in (*rests, *said)), default=language)
+    ids = {each.id for each in rests}
+
+    def sources_of(messages: Iterable[Said]) -> Iterator[Source]:
+        yield from (Source(one, "", values.read(one, language)) for one in sources.known)
+        for each in sorted(messages, key=lambda one: one.at):
+            yield Source(
+                each.text,
+                words.folded(each.who),
+                values.read(each.text, spoken),
+                each.at.astimezone(sources.zone),
+                each.id in ids,
+            )
+
+    heard, given = list(sources_of(said)), list(sources_of(rests))
+    return Evidence(
+        claim, sources, people, cited, sentence, heard, given, list(_not_given(sentence, given))
+    )
+
+
+def _verdict(
+    evidence: Evidence, checks: Sequence[tuple[Callable[[Evidence], str], str]]
+) -> SourceVerdict:
+    """Return what the first check that finds something says of a sentence."""
+    for find, why in checks:
+        if found := find(evidence):
+            return SourceVerdict("mend", why.format(found, entity=evidence.sources.entity))
+    if all(_is_sum(one, evidence.sentence, evidence.given) for one in evidence.reckoned):
+        return KEPT
+    return SourceVerdict("inference", "it follows by counting")
+
+
+def _wrong_citation(evidence: Evidence) -> str:
+    there = {one.id for one in evidence.sources.window}
+    if not evidence.cited or not there.issuperset(evidence.claim.cites):
+        return "cites no message that a person said in this conversation"
+    has_words = any(rests.strip() for rests in evidence.claim.rests_on)
+    return "" if has_words else "does not name the words that it rests on"
+
+
+def _misquoted(evidence: Evidence) -> str:
+    said = f" {stop_words.bare(' '.join(one.text for one in evidence.cited))} "
+    wrong = (one for one in evidence.claim.rests_on if f" {stop_words.bare(one)} " not in said)
+    return next((f'"{one}"' for one in wrong), "")
+
+
+def _only_the_entity_said(evidence: Evidence) -> str:
     """Return the words of a sentence that only the entity said; empty: they tell nothing of it.
 
     Names tell whom it is about. What it asked and somebody answered is told by the answer.
     """
-    language = words.language(text, *(one.text for one in sources.window))
-    names = (*sources.names, *(one.who for one in sources.window), *claims.claims(text, language))
-    called = clauses.stems_of(names, language)
+    claim, cited, window = evidence.claim, evidence.cited, evidence.sources.window
+    answered = (asked.text for asked, answer in pairwise(window) if answer.id in claim.cites)
+    language = words.language(claim.text, *(one.text for one in window))
+    called = clauses.stems_of((*evidence.people, *claims.claims(claim.text, language)), language)
     spoken = " ".join(one.text for one in cited)
     if len(spoken) < ENOUGH_CHARS:  # what else they said tells its language
         speakers = {one.who for one in cited}
-        spoken = " ".join(one.text for one in sources.window if one.who in speakers)
-    tongues = {languages.language(text), languages.language(spoken)}
-    if "" not in tongues and len(tongues) > 1:  # surely: of words in two none are the same
+        spoken = " ".join(one.text for one in window if one.who in speakers)
+    tongues = {languages.language(claim.text), languages.language(spoken)}
+    # surely: of words in two none are the same
+    if not evidence.sentence.cites or ("" not in tongues and len(tongues) > 1):
         return ""
-    told = clauses.weigh(clauses.tokens_of(text), language)
-    whole = {words.stem(token, language): token for token in clauses.tokens_of(text)}
-    told = {stem: weight for stem, weight in told.items() if stem not in called}
-    said = _stems([*(one.text for one in heard), *sources.known], language)
+    tokens = clauses.tokens_of(claim.text)
+    whole = {words.stem(token, language): token for token in tokens}
+    weights = clauses.weigh(tokens, language).items()
+    told = {stem: weight for stem, weight in weights if stem not in called}
+    said = _stems([*(one.text for one in evidence.heard), *answered], language)
     shared = _stems((one.text for one in cited), language)
     by_them = sum(weight for stem, weight in told.items() if shares([stem], shared))
     enough = min(ENTITYS_MOST, max(ENTITYS_OWN, by_them * ENTITYS_TIMES))
-    for one in sources.window:
-        if words.folded(one.who) == entity:
+    for one in window:
+        if words.folded(one.who) == words.folded(evidence.sources.entity):
             own = _stems([one.text], language)
             only = [stem for stem in told if stem in own and not shares([stem], said)]
             if sum(told[stem] for stem in only) >= enough:
@@ -190,70 +264,39 @@ def _stems(texts: Iterable[str], language: str) -> set[str]:
     return {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
 
 
-def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
-    """Tell whether prose holds no name, number or date that nobody gave."""
-    if numbers := number_words.whole(text):  # a title of no other words is of no language
-        language = words.language(*(one.text for one in sources.window))
-        given = (values.read(one, language) for one in sources.texts)
-        if any(one.value in numbers for read in given for one in read.numbers):
-            return KEPT
-    for sentence in words.sentences(text):
-        found = _held(sentence, sources.window, sources.window, sources)
-        if found.verdict == "mend":
-            return found
-    return KEPT
+def _secret(evidence: Evidence) -> str:
+    hidden = secrets.HIDDEN in evidence.claim.text
+    return secrets.find_secret(evidence.claim.text) or (
+        "a place where a secret was" if hidden else ""
+    )
 
 
-def _held(
-    text: str,
-    cited: Sequence[Said],
-    said: Sequence[Said],
-    sources: ClaimSources,
-    *,
-    is_told: bool = False,
-) -> SourceVerdict:
-    """Hold names, numbers and dates against what was said, and against what put it right.
+def _strangers(evidence: Evidence) -> str:
+    grounds = [one.text for one in (*evidence.heard, *evidence.given)]
+    people, text = evidence.people, evidence.claim.text
+    strange = claims.strange(text, grounds, people, evidence.sentence.language)
+    as_it_stands = names.elsewhere(strange, people) if strange else ()
+    hint = f" (write names as they stand: {', '.join(as_it_stands)})" if as_it_stands else ""
+    return ", ".join(strange) + hint
 
-    Args:
-        text: A sentence.
-        cited: What it rests on.
-        said: All that people said.
-        sources: What else it may rest on.
-        is_told: Whether it says that something is so; then it has to have been told, not only
-            asked or imagined.
-    """
-    if what := secrets.find_secret(text):
-        return SourceVerdict("mend", f"it holds {what}")
-    if secrets.HIDDEN in text:
-        return SourceVerdict("mend", "it holds a place where a secret was")
-    people = (*sources.names, *(each.who for each in sources.window))
-    grounds = [*(each.text for each in (*said, *cited)), *sources.known]
-    language = words.language(text, *(each.text for each in cited), *sources.known)
-    if strange := claims.strange(text, grounds, people, language):
-        as_it_stands = names.elsewhere(strange, people)
-        hint = f" (write names as they stand: {', '.join(as_it_stands)})" if as_it_stands else ""
-        return SourceVerdict("mend", f"nobody said {', '.join(strange)}{hint}")
-    sentence = _sentence(text, people, language, cites=is_told)
-    known = [Source(one, "", values.read(one, language)) for one in sources.known]
-    spoken = words.language(*(each.text for each in (*cited, *said)), default=language)
-    ids = {each.id for each in cited}
 
-    def source(each: Said) -> Source:
-        at, who = each.at.astimezone(sources.zone), words.folded(each.who)
-        return Source(each.text, who, values.read(each.text, spoken), at, each.id in ids)
+def _made_up(evidence: Evidence) -> str:
+    sentence, given = evidence.sentence, evidence.given
+    strange = (
+        number.word
+        for number in evidence.reckoned
+        if not (_follows(number, sentence, given) or _are_counted(number, sentence, given))
+    )
+    return _strange_time(sentence, given) or next(strange, "")
 
-    stands = [source(each) for each in sorted(cited, key=lambda one: one.at)]
-    talk = [source(each) for each in sorted(said, key=lambda one: one.at)]
-    word, counted = _made_up(sentence, [*known, *stands])
-    if word:
-        return SourceVerdict("mend", f"nobody said {word} of it")
-    if is_told and (mood := _only(sentence, stands)):
-        return SourceVerdict("mend", f"it was only {mood}")
-    own = words.folded(sources.entity)  # what it says itself puts nothing right
-    newer = corrections.newer(sentence, [*known, *(one for one in talk if one.who != own)])
-    if newer and not (counted and any(one.text.endswith(newer) for one in stands)):
-        return SourceVerdict("mend", f'it was put right since: "{newer}"')
-    return SourceVerdict("inference", "it follows by counting") if counted == "guess" else KEPT
+
+def _put_right(evidence: Evidence) -> str:
+    own = words.folded(evidence.sources.entity)  # what it says itself puts nothing right
+    theirs = [one for one in evidence.heard if one.at is None or one.who != own]
+    newer = corrections.newer(evidence.sentence, theirs)
+    # what was counted rests on each of its messages
+    counts_it = any(one.at and one.text.endswith(newer) for one in evidence.given)
+    return "" if evidence.reckoned and counts_it else newer
 
 
 def _is_of_itself(text: str, sources: ClaimSources) -> bool:
@@ -261,10 +304,12 @@ def _is_of_itself(text: str, sources: ClaimSources) -> bool:
     tokens = clauses.tokens_of(text)
     language = words.language(text, *(one.text for one in sources.window))
     rules, verb = form.rules_of(language), _FIRST_PERSON.get(language, "(?!)")
-    speaks = rules is not None and not rules.i.isdisjoint(tokens)
-    speaks = speaks or re.match(rf"(?:{verb})\b", text.casefold()) is not None
-    speaks = speaks or _is_first_form(text, sources, language)
-    return speaks or tokens[:1] == [words.folded(sources.entity)]
+    return (
+        (rules is not None and not rules.i.isdisjoint(tokens))
+        or re.match(rf"(?:{verb})\b", text.casefold()) is not None
+        or _is_first_form(text, sources, language)
+        or tokens[:1] == [words.folded(sources.entity)]
+    )
 
 
 def _is_first_form(text: str, sources: ClaimSources, language: str) -> bool:
@@ -282,23 +327,18 @@ def _is_first_form(text: str, sources: ClaimSources, language: str) -> bool:
     )
 
 
-def _sentence(text: str, people: Sequence[str], language: str, *, cites: bool = True) -> Subject:
-    read = values.read(text, language)
-    subjects = read.content - clauses.stems_of(people, language)
-    return Subject(text, read, subjects, language, cites)
-
-
-def _only(sentence: Subject, sources: Sequence[Source]) -> str:
+def _only_how(evidence: Evidence) -> str:
     """Return how what a sentence states was said, if it was only asked or imagined."""
-    if sentence.language not in clauses.HEDGED:
+    sentence, sources = evidence.sentence, (one for one in evidence.given if one.at)
+    if not sentence.cites or sentence.language not in clauses.HEDGED:
         return ""  # "Kasia zapytała, skąd Nadia wiedziała"
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
     read = [clauses.of(_answered(one.text, ours, sentence), sentence.language) for one in sources]
     stating = (part for part in read if not any(one.is_asked or one.is_unreal for one in part))
-    least = ONLY * ONLY_SHARE
-    if any(clauses.tie(ours, clause.weights) >= least for part in stating for clause in part):
+    stated = (clauses.tie(ours, clause.weights) for part in stating for clause in part)
+    if max(stated, default=0.0) >= ONLY * ONLY_SHARE:
         return ""  # another message states it, or something of it
     told = {"": 0.0, "asked": 0.0, "imagined": 0.0}
     for clause in chain.from_iterable(read):
@@ -331,28 +371,35 @@ def _answered(text: str, ours: clauses.Ties, sentence: Subject) -> str:
     return " ".join(parts)
 
 
+# What each finds refuses a sentence; nothing found: it may stand.
+OF_PROSE = (
+    (_secret, "it holds {}"),
+    (_strangers, "nobody said {}"),
+    (_made_up, "nobody said {} of it"),
+    (_only_how, "it was only {}"),
+    (_put_right, 'it was put right since: "{}"'),
+)
+OF_CLAIMS = (
+    (_wrong_citation, "it {}"),
+    (_misquoted, "the messages it cites do not say {}"),
+    (_only_the_entity_said, "only {entity} said {}"),
+    *OF_PROSE,
+)
+
+
 # numbers
 
 
-def _made_up(
-    sentence: Subject, sources: Sequence[Source]
-) -> tuple[str, Literal["", "sum", "guess"]]:
-    """Return the number or date that nobody gave, empty if there is none; how one follows."""
-    counted: Literal["", "sum", "guess"] = ""
-    if word := _strange_time(sentence, sources):
-        return word, counted
+def _not_given(sentence: Subject, sources: Sequence[Source]) -> Iterator[Number]:
+    """Yield the numbers of a sentence that nobody gave."""
     for number in sentence.read.numbers:
         is_read = number_words.value(number.word, sentence.language) is not None
         if not (number.claimed and is_read) or corrections.is_denied(number, sentence):
             continue
         if not sentence.cites and (number.alone or not _is_of_told(number, sentence, sources)):
             continue  # "a place that only two people know", "du neuf": its own figure
-        if _is_given(number, sentence, sources):
-            continue
-        if not (_follows(number, sentence, sources) or _are_counted(number, sentence, sources)):
-            return number.word, ""
-        counted = "sum" if counted != "guess" and _is_sum(number, sentence, sources) else "guess"
-    return "", counted
+        if not _is_given(number, sentence, sources):
+            yield number
 
 
 def _are_counted(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
