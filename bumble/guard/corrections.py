@@ -48,12 +48,7 @@ OTHER_MONTH = 0.5
 _NAME = patterns.compile(r"\b[^\W\d_a-zß-ÿ][^\W\d_]+")
 
 
-class Found(Struct, frozen=True):
-    """What a clause says of a value."""
-
-    gives: bool
-    denied: float = 0.0  # how surely it denies it by itself; 0: it doesn't
-    rival: float | None = None  # how alike the most like of other values is; None: there is none
+Found = tuple[bool, float, float | None]  # of a place: whether it gives it, denied, rival
 
 
 class Value(Struct, frozen=True):
@@ -64,8 +59,16 @@ class Value(Struct, frozen=True):
     look: Callable[[Clause, Source], Found]
 
 
-_Places = Sequence[Sequence[Found]]  # by source and clause
-_Read = Sequence[Sequence[Clause]]
+class ValuePlace(Struct, frozen=True):
+    """A clause that was said, and what it says of a value."""
+
+    message: int  # which it stands in
+    number: int  # of the clause, of all that were said, in their order
+    source: Source
+    clause: Clause
+    gives: bool  # whether it gives the value
+    denied: float  # how surely it denies it by itself; 0: it doesn't
+    rival: float | None  # how alike the most like of other values is; None: there is none
 
 
 def newer(subject: Subject, sources: Sequence[Source]) -> str:
@@ -108,130 +111,121 @@ def says_all(known: str, text: str) -> bool:
 
 def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
     """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
-    tokens = clauses.tokens_of(subject.text)
-    if clauses.tells_of_change(tokens, subject.language):
+    if clauses.tells_of_change(clauses.tokens_of(subject.text), subject.language):
         return
-    read = [clauses.of(one.text, subject.language) for one in sources]
     told = list(_values(subject, sources))
+    said = [
+        (n, source, clause)
+        for n, source in enumerate(sources)
+        for clause in clauses.of(source.text, subject.language)
+    ]
     found = [
         [
-            [value.look(clause, source) for clause in part]
-            for part, source in zip(read, sources, strict=True)
+            ValuePlace(n, number, source, clause, *value.look(clause, source))
+            for number, (n, source, clause) in enumerate(said)
         ]
         for value in told
     ]
     names = set(_names(subject))
-    # Messages that it has something from.
-    drawn_on = {n for places in found for n, _, one in _every(places) if one.gives}
     # Whoever cites a message knows what stands before it.
     since = max((n for n, one in enumerate(sources) if one.is_cited and subject.cites), default=0)
-    for value, places in zip(told, found, strict=True):
+    # Messages that it has something from, by value.
+    given = [[one.message for one in places if one.gives] for places in found]
+    drawn_on = {n for each in given for n in each}
+    for value, places, own in zip(told, found, given, strict=True):
+        first, last = (own[0], own[-1]) if own else (len(sources), -1)
         known = {
-            _first(other)
-            for one, other in zip(told, found, strict=True)
-            if one.kind == value.kind and _first(other) > _first(places)
+            each[0]
+            for other, each in zip(told, given, strict=True)
+            if other.kind == value.kind and each and (not own or each[0] > first)
         }
         of_name = NAME_OF_DAY if value.kind in ("day", "name") else 1.0
-        stems = subject.subjects - {value.stem}
-        ours = Ties({stem: of_name if stem in names else 1.0 for stem in stems})
-        last = max((n for n, _, one in _every(places) if one.gives), default=-1)
-        first = _first(places) if last >= 0 else len(sources)
-        of_others = (one for each in found if each is not places for one in _every(each))
-        others = {n for n, _, one in of_others if one.gives}
-        for like, n in _replacing(ours, sources, read, _with_denials(places, read, others)):
+        about = subject.subjects - {value.stem}
+        ours = Ties({stem: of_name if stem in names else 1.0 for stem in about})
+        others = {n for each in given if each is not own for n in each}
+        denied_in = {one.message for one in places if one.denied}
+        for like, n in _replacing(ours, _with_denials(places, others)):
             is_for_nothing = sources[n].is_cited and n not in drawn_on and n > first
             like += FOR_NOTHING * (subject.cites and is_for_nothing)
-            if value.kind == "name" and n <= last and not any(one.denied for one in places[n]):
+            if value.kind == "name" and n <= last and n not in denied_in:
                 continue
             if n >= since and n not in known:
                 yield like, n
 
 
-def _first(places: _Places) -> int:
-    """Return the source that was the first to give a value; -1: none does."""
-    return next((n for n, part in enumerate(places) if any(one.gives for one in part)), -1)
-
-
-def _replacing(
-    ours: Ties, sources: Sequence[Source], read: _Read, places: _Places
-) -> Iterator[tuple[float, int]]:
+def _replacing(ours: Ties, places: Sequence[ValuePlace]) -> Iterator[tuple[float, int]]:
     """Yield how surely clauses deny a value, or replace one that was said before them."""
-    given = [(n, k) for n, k, one in _every(places) if one.gives]
-    own = {(n, k): clauses.tie(ours, read[n][k].weights) for n, k in given}
-    for n, k, one in _every(places):
-        tie = _tie(ours, read[n][k])
-        stands_since = (own[place] for place in given if place > (n, k))
-        if one.denied and sources[n].at and (not given or (n, k) > min(given)):
-            is_meant = sources[n].is_cited or bool(given)
-            if is_meant and all(other < max(tie, LEAST_TIE) for other in stands_since):
-                yield one.denied + min(MOST_TIED, tie), n
+    given = [one for one in places if one.gives]
+    for one in places:
+        if one.denied and one.source.at and (not given or one.number > given[0].number):
+            tie = _tie(ours, one.clause)
+            since = (each.clause.weights for each in given if each.number > one.number)
+            stands = any(clauses.tie(ours, each) >= max(tie, LEAST_TIE) for each in since)
+            if not stands and (one.source.is_cited or given):
+                yield one.denied + min(MOST_TIED, tie), one.message
     if not given:
         return
-    cited = [place for place in given if sources[place[0]].is_cited]
-    first = max(cited or given, key=lambda place: (_tie(ours, read[place[0]][place[1]]), place))
-    last = max(place for place in given if place == first or (place > first and own[place]))
-    old = read[last[0]][last[1]]
-    by_old = dict.fromkeys(old.near, BY_OLD_NEAR) | dict.fromkeys(old.weights, BY_OLD)
-    ties = Ties(by_old | ours.own)
-    for n, k, one in _every(places):
-        if one.rival is None or one.gives or n < last[0] or sources[n].at is None:
-            continue
-        new = read[n][k]
-        if new.is_asked or new.is_unreal:
-            continue
-        yield one.rival + _strength(ours, ties, old, new, (n, k), last), n
+    cited = [one for one in given if one.source.is_cited]
+    first = max(cited or given, key=lambda one: (_tie(ours, one.clause), one.number))
+    repeated = [one for one in given if one.number > first.number]
+    *_, old = (first, *(one for one in repeated if clauses.tie(ours, one.clause.weights)))
+    by_old = dict.fromkeys(old.clause.near, BY_OLD_NEAR)
+    ties = Ties(by_old | dict.fromkeys(old.clause.weights, BY_OLD) | ours.own)
+    for one in places:
+        is_newer = one.message >= old.message and one.source.at is not None
+        is_real = not (one.clause.is_asked or one.clause.is_unreal)
+        if one.rival is not None and not one.gives and is_newer and is_real:
+            yield one.rival + _strength(ours, ties, old, one), one.message
 
 
-def _with_denials(places: _Places, read: _Read, drawn_on: Set[int]) -> _Places:
+def _with_denials(places: Sequence[ValuePlace], drawn_on: Set[int]) -> list[ValuePlace]:
     """Return what clauses say of a value, with those that give it beside another and deny it.
 
     "Wednesday, not Monday" and "he can't on Tuesday, it's Wednesday now" do so surely where the
     message that gave the value was of the same, and the sentence has nothing else from the newer.
     """
-    first = _first(places)
-    if first < 0:
-        return places
-    old = Ties({stem: weight for clause in read[first] for stem, weight in clause.weights.items()})
-    found = [list(part) for part in places]
-    for n in {*range(first + 1, len(places))} - drawn_on:
-        new = {stem: weight for clause in read[n] for stem, weight in clause.weights.items()}
-        rivals = [(one.rival or 0) > 0 and not one.gives for one in places[n]]
-        now = [is_one and clause.is_now for is_one, clause in zip(rivals, read[n], strict=True)]
-        for k, (one, clause) in enumerate(zip(places[n], read[n], strict=True)):
-            beside = slice(max(0, k - 1), k + 2)
-            is_denied = one.denied and any(rivals[beside])
-            is_over = one.gives and clause.denies and any(now[beside])
-            if (is_denied or is_over) and clauses.tie(old, new) > OF_THE_SAME:
-                found[n][k] = replace(one, gives=False, denied=DENIED_RARE)
-    return found
+    first = next((one.message for one in places if one.gives), len(places))
 
+    def weights(message: int) -> dict[str, float]:
+        own = (one.clause.weights for one in places if one.message == message)
+        return {stem: weight for each in own for stem, weight in each.items()}
 
-def _every(places: _Places) -> Iterator[tuple[int, int, Found]]:
-    return ((n, k, one) for n, part in enumerate(places) for k, one in enumerate(part))
+    def is_denied(place: ValuePlace) -> bool:
+        beside = places[max(0, place.number - 1) : place.number + 2]
+        rivals = [
+            one
+            for one in beside
+            if one.message == place.message and (one.rival or 0) > 0 and not one.gives
+        ]
+        is_over = place.gives and place.clause.denies and any(one.clause.is_now for one in rivals)
+        if not (is_over or (place.denied and rivals)):
+            return False
+        return clauses.tie(Ties(weights(first)), weights(place.message)) > OF_THE_SAME
+
+    return [
+        replace(one, gives=False, denied=DENIED_RARE)
+        if one.message > first and one.message not in drawn_on and is_denied(one)
+        else one
+        for one in places
+    ]
 
 
 def _tie(ties: Ties, clause: Clause) -> float:
     return clauses.tie(ties, clause.weights) + BY_NEAR * clauses.tie(ties, clause.near)
 
 
-def _strength(
-    ours: Ties,
-    ties: Ties,
-    old: Clause,
-    new: Clause,
-    place: tuple[int, int],
-    last: tuple[int, int],
-) -> float:
+def _strength(ours: Ties, ties: Ties, old: ValuePlace, new: ValuePlace) -> float:
     """Return how surely a clause is of what an older one, and a sentence, are about."""
-    if place[0] > last[0]:
-        by_near = BY_BARE if sum(new.beside.values()) < BARE else BY_NEAR
-        beside = clauses.tie(ties, new.beside)
-        tied = beside + by_near * clauses.tie(ties, {**new.weights, **new.near})
-        return min(MOST_TIED, tied) + NOW * new.is_now * min(1.0, tied / NOW_FROM)
-    own = clauses.tie(ours, new.weights)
-    if new.is_now and place[1] == last[1] + 1:  # "on the 10th, but now it's the 17th"
+    clause = new.clause
+    if new.message > old.message:
+        by_near = BY_BARE if sum(clause.beside.values()) < BARE else BY_NEAR
+        beside = clauses.tie(ties, clause.beside)
+        tied = beside + by_near * clauses.tie(ties, {**clause.weights, **clause.near})
+        return min(MOST_TIED, tied) + NOW * clause.is_now * min(1.0, tied / NOW_FROM)
+    own = clauses.tie(ours, clause.weights)
+    if clause.is_now and new.number == old.number + 1:  # "on the 10th, but now it's the 17th"
         return NOW + own
-    return own - clauses.tie(ours, old.weights) - ELSEWHERE - NOW * old.is_now
+    return own - clauses.tie(ours, old.clause.weights) - ELSEWHERE - NOW * old.clause.is_now
 
 
 # values of each kind
@@ -302,7 +296,7 @@ def _look_for_number(
     ]
     how = DENIED_RARE if number.value >= LARGE else DENIED
     gives = len(same) > len(denied)
-    return Found(gives, how if denied else 0.0, max(rivals, default=None))
+    return gives, how if denied else 0.0, max(rivals, default=None)
 
 
 def _stands_for(one: Number, number: Number) -> bool:
@@ -368,7 +362,7 @@ def _look_for_day(wanted: Times, clause: Clause, source: Source) -> Found:
         or wanted.full_weekdays & times.weekdays
         or wanted.full_months & times.months
     )
-    return Found(gives and not denies, DENIED * denies, _rival_day(wanted, clause))
+    return gives and not denies, DENIED * denies, _rival_day(wanted, clause)
 
 
 def _rival_day(wanted: Times, clause: Clause) -> float | None:
@@ -409,4 +403,4 @@ def _look_for_name(
         if token[0].isalpha() and token not in known and token not in clause.denied
     )
     gives = stands and not denies
-    return Found(gives, DENIED_RARE * denies, SAME_KIND if has_rival else None)
+    return gives, DENIED_RARE * denies, SAME_KIND if has_rival else None
