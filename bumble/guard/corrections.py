@@ -2,8 +2,8 @@
 
 A value of a sentence (a number, a day, a name) has a place: the clause that gave it, and what the
 sentence says of it. A newer clause with another value of the same kind takes that place if both
-have enough words in common, the rarer the surer; so does one that denies the value ("not six",
-"net de Hamann"). No word for change is asked for.
+have enough words in common, the rarer the surer, and it is of little else, says "now" or is cited
+for nothing; so does one that denies the value ("not six", "net de Hamann").
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ COMMON_WORDS = 3000  # of a language, none of which is a name
 # beside the newer one; "now", in full where something else ties them.
 BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
 FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing from it
+OF_LITTLE_ELSE = 0.6  # share of a clause's words
 MOST_TIED, ELSEWHERE = 2.0, 0.5
 DENIED, DENIED_RARE = 0.8, 1.2  # a value, a name or large number
 DENIES = 1.3  # that a message denies a number which was told
@@ -99,7 +100,8 @@ def replaces(earlier: str, text: str, at: datetime, who: str) -> float:
         return DENIES
     subject = Subject(earlier, read, read.content, language)
     told = Source(text, who, values.read(text, language), at)
-    return max(scored(subject, (Source(earlier, who, read, at), told)), default=(0.0, 0))[0]
+    pair = (Source(earlier, who, read, at), told)
+    return max(scored(subject, pair, in_talk=False), default=(0.0, 0))[0]
 
 
 def says_all(known: str, text: str) -> bool:
@@ -109,8 +111,13 @@ def says_all(known: str, text: str) -> bool:
     return there[: len(told)] == told and not clauses.tells_of_change(more, words.language(known))
 
 
-def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float, int]]:
-    """Yield how surely a newer message replaces a value of a sentence, and which one it is."""
+def scored(
+    subject: Subject, sources: Sequence[Source], *, in_talk: bool = True
+) -> Iterator[tuple[float, int]]:
+    """Yield how surely a newer message replaces a value of a sentence, and which one it is.
+
+    `in_talk`: whether they are a whole talk, and no two of which one may put the other right.
+    """
     if clauses.tells_of_change(clauses.tokens_of(subject.text), subject.language):
         return
     told = list(_values(subject, sources))
@@ -144,7 +151,7 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
         ours = Ties({stem: of_name if stem in names else 1.0 for stem in about})
         others = {n for each in given if each is not own for n in each}
         denied_in = {one.message for one in places if one.denied}
-        for like, n in _replacing(ours, _with_denials(places, others)):
+        for like, n in _replacing(ours, _with_denials(places, others), drawn_on, in_talk=in_talk):
             is_for_nothing = sources[n].is_cited and n not in drawn_on and n > first
             like += FOR_NOTHING * (subject.cites and is_for_nothing)
             if value.kind == "name" and n <= last and n not in denied_in:
@@ -153,8 +160,14 @@ def scored(subject: Subject, sources: Sequence[Source]) -> Iterator[tuple[float,
                 yield like, n
 
 
-def _replacing(ours: Ties, places: Sequence[ValuePlace]) -> Iterator[tuple[float, int]]:
-    """Yield how surely clauses deny a value, or replace one that was said before them."""
+def _replacing(
+    ours: Ties, places: Sequence[ValuePlace], drawn_on: Set[int], *, in_talk: bool
+) -> Iterator[tuple[float, int]]:
+    """Yield how surely clauses deny a value, or replace one that was said before them.
+
+    In a talk a thing is named beside many days: "remind me of the exam on Monday". There another
+    value replaces one in a clause that is of little else, or says "now", or is cited for nothing.
+    """
     given = [one for one in places if one.gives]
     for one in places:
         if one.denied and one.source.at and (not given or one.number > given[0].number):
@@ -174,7 +187,10 @@ def _replacing(ours: Ties, places: Sequence[ValuePlace]) -> Iterator[tuple[float
     for one in places:
         is_newer = one.message >= old.message and one.source.at is not None
         is_real = not (one.clause.is_asked or one.clause.is_unreal)
-        if one.rival is not None and not one.gives and is_newer and is_real:
+        is_for_nothing = one.source.is_cited and one.message not in drawn_on
+        is_meant = not in_talk or one.clause.is_now or is_for_nothing
+        is_meant = is_meant or _share(ties, one.clause) >= OF_LITTLE_ELSE
+        if one.rival is not None and not one.gives and is_newer and is_real and is_meant:
             yield one.rival + _strength(ours, ties, old, one), one.message
 
 
@@ -208,6 +224,12 @@ def _with_denials(places: Sequence[ValuePlace], drawn_on: Set[int]) -> list[Valu
         else one
         for one in places
     ]
+
+
+def _share(ties: Ties, clause: Clause) -> float:
+    """Return the share of a clause's words that are tied to others, by their weights."""
+    tied = sum(weight * min(1.0, ties[stem]) for stem, weight in clause.weights.items() if weight)
+    return tied / (sum(clause.weights.values()) or 1.0)
 
 
 def _tie(ties: Ties, clause: Clause) -> float:

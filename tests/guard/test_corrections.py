@@ -28,11 +28,6 @@ def verdict(sentence: str, *said: str, cites: tuple[str, ...] = ("m1",)) -> tupl
         ),
         ("Ona rehearses in Leeds.", "the rehearsal is in Leeds", "rehearsal is in Sheffield now"),
         (
-            "The flat costs 540 a month.",
-            "the flat in Hull is 540 a month",
-            "landlord dropped the flat to 510",
-        ),
-        (
             "Ona has eleven blades to mend.",
             "11 blades to do on this boat",
             "12 blades, they added one",

@@ -100,7 +100,7 @@ def test_what_a_sentence_rests_on_does_not_put_it_right() -> None:
 
 STATEMENTS = Path(__file__).parents[2] / "bench/data/statements"
 SEEN_BY_RULES = {"number", "name", "date", "own", "fact", "prose"}
-LEAST, LEAST_OUTDATED = 0.92, 0.4
+LEAST, LEAST_OUTDATED = 0.92, 0.35
 
 
 @pytest.mark.parametrize(
