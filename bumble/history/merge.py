@@ -50,15 +50,29 @@ def merge(path: str, base: str, current: str, incoming: str) -> merge_texts.Merg
         base: The text both sides began with; empty where there was none.
         current: One side.
         incoming: The other.
+
+    Returns:
+        What they become, in the line ends of `current`: git may have another form of the same text.
     """
-    if current == incoming or incoming == base:
-        return merge_texts.Merged(current, True)
     if current == base:
         return merge_texts.Merged(incoming, True)
-    try:
-        return _merger_for(path)(base, current, incoming)
-    except ValueError:  # a side is not such a record
-        return merge_texts.merge_lines(base, current, incoming)
+    sides = [text.replace("\r\n", "\n") for text in (base, current, incoming)]
+    if sides[2] in sides[:2]:
+        return merge_texts.Merged(current, True)
+    if sides[0] == sides[1]:
+        merged = merge_texts.Merged(sides[2], True)
+    else:
+        try:
+            merged = _merger_for(path)(*sides)
+        except ValueError:  # a side is not such a record
+            merged = merge_texts.merge_lines(*sides)
+    text = merged.text.replace("\n", markdown.newline_of(current))
+    return merge_texts.Merged(text, merged.clean)
+
+
+def in_lf(data: bytes | None) -> bytes | None:
+    """Return a file as git keeps it, whatever its line ends: what two versions are compared in."""
+    return data and data.replace(b"\r\n", b"\n")
 
 
 def merge_alone(path: str, base: str, current: str, incoming: str) -> merge_texts.Merged:

@@ -61,7 +61,7 @@ def plan(root: Path, commit: log.Commit, *, force: bool = False) -> merge.MergeP
             stays.append(f"{version.path}: {reason}")
             continue
         current = companions.read(root, version.path)
-        if current == version.before:
+        if merge.in_lf(current) == merge.in_lf(version.before):
             continue
         undoable, back = _taken_back(version, current)
         if not undoable:
@@ -119,17 +119,17 @@ def _left_alone(commit: log.Commit, path: str) -> str:
 
 def _taken_back(version: Version, current: bytes | None) -> tuple[bool, bytes | None]:
     """Return whether the change can be taken out of a file, and what is left then."""
-    if current == version.after:
+    before, after, now = map(merge.in_lf, (version.before, version.after, current))
+    if current == version.after or (before is None and now == after):
         return True, version.before
-    before = version.before
-    since = Version(version.path, version.after, current)
+    since = Version(version.path, after, now)
     if before is None and version.path.endswith(sessions.FILE) and not _adds_messages(since):
         return True, None  # what was noted of an import goes with it
     if before is None and version.path in companions.SECTIONS:  # it began with a part
         before = b""
-    if current is None or before is None or version.after is None:
+    if current is None or before is None or after is None:
         return False, None
-    sides = map(companions.decoded, (version.after, current, before))
+    sides = map(companions.decoded, (after, current, before))
     merged = merge.merge(version.path, *sides)
     return merged.clean, companions.encoded(merged.text)
 

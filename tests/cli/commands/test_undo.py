@@ -191,3 +191,44 @@ def test_an_import_goes_as_a_whole_though_something_was_noted_of_it(
         lines.write('{"type": "distilled", "at": "2026-05-24T12:00:00Z"}\n')
     ada.ok("undo", "--last")
     assert not talk.exists()
+
+
+def in_crlf(run: Run, name: str) -> bytes:
+    """Save a file as an editor of Windows does, and commit it."""
+    path = run.file(name)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    git(run.entity.root, "add", "-A")
+    named = ("-c", "user.name=x", "-c", "user.email=x@x")
+    git(run.entity.root, *named, "commit", "--allow-empty", "-qm", "mine")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "argv"),
+    [
+        ("journal.md", ["journal", "add", "Two."]),
+        ("knowledge.md", ["knowledge", "set", "Tea", "Black."]),
+        ("beliefs/bel_1.md", ["belief", "confirm", "bel_1"]),
+        ("entity.yaml", ["config", "set", "memory.max_recall_results", "5"]),
+    ],
+)
+def test_what_git_has_in_other_line_ends_is_taken_back(
+    dreamer: Run, name: str, argv: list[str]
+) -> None:
+    dreamer.write("knowledge.md", "## Tea\n\nGreen.\n\n## Boat\n\nRed.\n")
+    before = in_crlf(dreamer, name)
+    dreamer.ok(*argv)
+    dreamer.ok("undo", "--last")
+    assert dreamer.file(name).read_bytes() == before
+    assert git(dreamer.entity.root, "diff", "--name-only", "HEAD~2", "HEAD") == ""
+    assert git(dreamer.entity.root, "status", "--porcelain") == ""
+
+
+def test_in_other_line_ends_too_what_was_written_since_stays(ada: Run) -> None:
+    ada.write("knowledge.md", "## Tea\n\nGreen.\n\n## Boat\n\nRed.\n")
+    before = in_crlf(ada, "knowledge.md")
+    ada.ok("knowledge", "set", "Tea", "Black.")
+    edited = ada.file("knowledge.md").read_bytes().replace(b"Red.", b"Blue.")
+    ada.file("knowledge.md").write_bytes(edited)
+    ada.ok("undo", "--last")
+    assert ada.file("knowledge.md").read_bytes() == before.replace(b"Red.", b"Blue.")
