@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble.entity import changes, git_operations, uncommitted, write_ahead
+from bumble.entity import changes, companions, git_operations, uncommitted, write_ahead
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.uncommitted import CYCLE, PendingCommit
 from bumble.errors import GitUnderWayError, MergeUnfinishedError
@@ -218,10 +218,13 @@ class Commits:
             path = self._place(step.path)
             if path:
                 after[path] = step.after
+        # with the pages of which it writes the companion alone: a hand may have made those
+        pages = filter(None, (companions.record_of(step.path) for step in steps))
+        touched = {*after, *filter(None, map(self._place, pages))}
         waiting = uncommitted.notes(self.root)
         noted = {path for note in waiting for path in note.after}
         self._begin(noted)
-        there = self._look({*after, *noted})
+        there = self._look({*touched, *noted})
         settled = {self._place(each.path) for each in change_set.changes if each.settles}
         unmerged = {entry.path for entry in there.entries if entry.unmerged}.intersection(after)
         if clash := sorted(unmerged.difference(settled)):
@@ -230,7 +233,7 @@ class Commits:
         if not self.commits or there.code == git.NOT_INSTALLED:
             return
         self.joined = sorted(unmerged)
-        self.waits = there.waits or self._commit_earlier(there.entries, waiting, after)
+        self.waits = there.waits or self._commit_earlier(there.entries, waiting, touched)
         self.own.append(self._noted(change_set, after))
 
     def end(self) -> None:

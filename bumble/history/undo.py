@@ -61,6 +61,9 @@ def plan(root: Path, commit: log.Commit, *, force: bool = False) -> merge.MergeP
             stays.append(f"{version.path}: {reason}")
             continue
         current = companions.read(root, version.path)
+        if current is not None and version.before is None and version.after is None:
+            stays.append(f"{version.path}: git did not have it yet")
+            continue
         if merge.in_lf(current) == merge.in_lf(version.before):
             continue
         undoable, back = _taken_back(version, current)
@@ -74,7 +77,8 @@ def plan(root: Path, commit: log.Commit, *, force: bool = False) -> merge.MergeP
     if blocked:
         raise RefusedError(
             f"{', '.join(blocked)}: changed since {commit.short}, in the same place\n"
-            f"Nothing was written. `bumble log {blocked[0]}` shows by what; undo that first."
+            f"Nothing was written. `bumble log {blocked[0]}` shows by what, or `bumble diff`, where "
+            "it is not committed yet; take that back first."
         )
     trailers = ((CYCLE, UNDO), (log.UNDOES, commit.id))
     return merge.MergePlan(

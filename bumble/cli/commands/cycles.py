@@ -17,10 +17,11 @@ from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import JobFlags, runs_job
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
+from bumble.entity import commits
 from bumble.errors import UserError
 from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
-from bumble.records import session_files
+from bumble.records import kinds, session_files
 from bumble.runtime import locks, spoken
 from bumble.runtime.job import Due, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
@@ -257,6 +258,11 @@ def tick(
                     opened, "tick", data, ["Another tick is at work."], verbose=flags.verbose
                 )
                 return
+            if not flags.dry_run:
+                wait = opened.config.limits.lock_timeout_seconds
+                commits.keep_edits(
+                    opened.root, opened.commit_policy, kinds.readable, timeout_seconds=wait
+                )
             held = partial(_held, opened, at_once=settle or settle_only)
             calls = None if settle else opened.config.limits.calls_per_turn
             model = chat_model.budgeted(opened, runtime.model, calls=calls)

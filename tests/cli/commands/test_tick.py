@@ -19,7 +19,7 @@ from bumble.cli.process import Shell
 from bumble.errors import BudgetSpentError
 from bumble.runtime import locks
 from tests.support import forked
-from tests.support.repository import begun
+from tests.support.repository import begun, git, subjects
 from tests.support.running import Run
 from tests.support.small import WAITING, small
 
@@ -290,3 +290,16 @@ def test_to_stay_asleep_is_nothing_that_was_due(living: Run) -> None:
     assert living("wake", "--exit-code").code == 4
     living.ok("config", "set", "wake.enabled", "true")
     assert living("tick", "--exit-code").code == 4
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_what_was_written_by_hand_is_in_git_after_a_tick(living: Run) -> None:
+    begun(living.entity.root)
+    living.write("relationships/bob.md", "A cook.\n")
+    living.write("knowledge.md", "## Tea\n\nGreen.\n")
+    living.write("notes.txt", "no memory of hers\n")
+    living.ok("tick", "--dry-run")
+    assert subjects(living.entity.root) == ["start"]
+    living.ok("tick")
+    assert "by hand: knowledge.md, relationships/bob.md" in subjects(living.entity.root)
+    assert git(living.entity.root, "status", "--porcelain") == "?? notes.txt"

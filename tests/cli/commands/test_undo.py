@@ -232,3 +232,26 @@ def test_in_other_line_ends_too_what_was_written_since_stays(ada: Run) -> None:
     ada.file("knowledge.md").write_bytes(edited)
     ada.ok("undo", "--last")
     assert ada.file("knowledge.md").read_bytes() == before.replace(b"Red.", b"Blue.")
+
+
+def test_a_page_made_by_hand_is_in_git_before_what_is_kept_of_it(ada: Run) -> None:
+    ada.write("beliefs/fish.md", "---\nformed: 2026-05-20T10:00:00+01:00\n---\nFish is kind.\n")
+    made = ada.file("beliefs/fish.md").read_bytes()
+    ada.ok("belief", "confirm", "fish")
+    assert subjects(ada.entity.root)[1] == "by hand: beliefs/fish.md"
+    ada.ok("undo", "--last")
+    assert ada.file("beliefs/fish.md").read_bytes() == made
+    assert not ada.file("sources/beliefs/fish.yaml").exists()
+    assert git(ada.entity.root, "status", "--porcelain") == ""
+
+
+def test_a_page_that_git_did_not_have_is_left_as_it_is(ada: Run) -> None:
+    ada.write("beliefs/fish.md", "---\nformed: 2026-05-20T10:00:00+01:00\n---\nFish is kind.\n")
+    ada.write("sources/beliefs/fish.yaml", "confidence: 0.9\n")
+    git(ada.entity.root, "add", "sources")
+    named = ("-c", "user.name=x", "-c", "user.email=x@x")
+    message = "belief confirm: fish\n\nCycle: belief confirm"
+    git(ada.entity.root, *named, "commit", "-qm", message)
+    ran = ada.ok("undo", "--last")
+    assert "Nothing of" in ran.out
+    assert "left as it is: beliefs/fish.md: git did not have it yet" in ran.err
