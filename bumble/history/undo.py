@@ -77,8 +77,8 @@ def plan(root: Path, commit: log.Commit, *, force: bool = False) -> merge.MergeP
     if blocked:
         raise RefusedError(
             f"{', '.join(blocked)}: changed since {commit.short}, in the same place\n"
-            f"Nothing was written. `bumble log {blocked[0]}` shows by what, or `bumble diff`, where "
-            "it is not committed yet; take that back first."
+            f"Nothing was written. `bumble log {blocked[0]}` shows by what, `bumble diff` what is "
+            "not committed yet; take that back first."
         )
     trailers = ((CYCLE, UNDO), (log.UNDOES, commit.id))
     return merge.MergePlan(
