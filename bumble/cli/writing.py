@@ -31,7 +31,7 @@ USUAL_EDITORS = ("nano", "vi", "notepad")
 
 @contextmanager
 def draft(
-    shell: Shell, name: str, text: str, check: Callable[[str, Path | None], object]
+    shell: Shell, name: str, text: str, check: Callable[[str, Path | None], object], instead: str
 ) -> Iterator[str]:
     """Let the user edit a text, and hold on to what was typed until the block ends well.
 
@@ -40,6 +40,7 @@ def draft(
         name: Of the file the editor shows.
         text: What it shows at first.
         check: Takes what was typed and the copy; raises `DraftInvalidError` if it will not do.
+        instead: How else the text can be given, for who has no editor.
 
     Yields:
         What was typed.
@@ -53,7 +54,7 @@ def draft(
     is_saved = False
     try:
         disk.write_atomic(file, before)
-        yield _typed(shell, file, text, check)
+        yield _typed(shell, file, text, check, instead)
         is_saved = True
     finally:
         if is_saved or disk.read_if_there(file) in (None, before):
@@ -62,9 +63,16 @@ def draft(
             output.warn(shell, f"what you typed is kept in {file}")
 
 
-def _typed(shell: Shell, file: Path, text: str, check: Callable[[str, Path | None], object]) -> str:
+def _typed(
+    shell: Shell,
+    file: Path,
+    text: str,
+    check: Callable[[str, Path | None], object],
+    instead: str,
+) -> str:
+    command = _command(shell, instead)
     while True:
-        _run(shell, file)
+        _run(shell, command, file)
         data = disk.read_if_there(file)
         if data is None:  # saved nothing, and threw the copy away
             return text
@@ -89,8 +97,7 @@ def _decoded(file: Path, data: bytes) -> str:
         raise DraftInvalidError(str(file), "not UTF-8 text", line, "What was there") from None
 
 
-def _run(shell: Shell, file: Path) -> None:
-    command = _command(shell)
+def _run(shell: Shell, command: Sequence[str], file: Path) -> None:
     # an editor draws where the user looks, which is not where results go
     drawn_on = None if sys.stdout.isatty() else 2
     try:
@@ -106,7 +113,7 @@ def _run(shell: Shell, file: Path) -> None:
         raise UserError(f"The editor `{shlex.join(command)}` failed ({code}); nothing was changed.")
 
 
-def _command(shell: Shell) -> list[str]:
+def _command(shell: Shell, instead: str) -> list[str]:
     if named := shell.environ.get("VISUAL") or shell.environ.get("EDITOR"):
         try:
             return shlex.split(named, posix=os.name != "nt")
@@ -114,10 +121,7 @@ def _command(shell: Shell) -> list[str]:
             raise UserError(f"The editor `{named}` can't be run: {error}") from None
     usual = next(filter(None, map(shutil.which, USUAL_EDITORS)), None)
     if usual is None or not shell.interactive:
-        raise UserError(
-            "There is no editor to open.\n"
-            "Set VISUAL or EDITOR, or give the text as an argument or on standard input."
-        )
+        raise UserError(f"There is no editor to open.\nSet VISUAL or EDITOR, or {instead}.")
     return [usual]
 
 
@@ -129,6 +133,7 @@ TextArgument = Annotated[
 ]
 EditorOption = Annotated[bool, typer.Option("--editor", help="Write it in $VISUAL or $EDITOR.")]
 UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")  # controls, halves of characters, line and page ends
+AS_ARGUMENT = "give the text as an argument or on standard input"
 TOO_LONG = (
     f"The text is longer than {markdown.MAX_BYTES:,} bytes; nothing was changed.\n"
     "Keep it in a file of its own, and note what it says and where it lies."
@@ -144,6 +149,7 @@ def collect(
     name: str,
     before: str = "",
     required: bool = True,
+    instead: str = AS_ARGUMENT,
 ) -> Iterator[str]:
     """Get a text from wherever the user gives it; one that was typed is kept if the block fails.
 
@@ -154,6 +160,7 @@ def collect(
         name: Of the file the editor shows.
         before: What the editor shows without words: the text as it is.
         required: Whether the text may not be empty; if it may, only what is given is taken.
+        instead: How else it can be given, for who has no editor.
 
     Raises:
         UsageError: If it is empty, too long, or no text.
@@ -164,7 +171,7 @@ def collect(
         text = standard_input() if words or required else ""
     elif in_editor or (not words and required):
         shown = f"{text or before}\n" if text or before else ""
-        with draft(shell, name, shown, lambda *_: None) as typed:
+        with draft(shell, name, shown, lambda *_: None, instead) as typed:
             yield _text(typed, required=required)
         return
     yield _text(text, required=required)
@@ -415,9 +422,11 @@ def edit(
             raise UsageError(f"The text is empty; {path} was left as it is.")
         _check(companions.of_file(file, text), place, path, parse)
         if guard is not None:
-            guard(before, text)
+            guard(*(one.replace("\r\n", "\n") for one in (before, text)))
 
-    def write(text: str) -> None:
+    def write(typed: str) -> None:
+        # in the line ends of the file, whichever the editor wrote
+        text = typed.replace("\r\n", "\n").replace("\n", markdown.newline_of(before))
         edited = companions.of_file(file, text)
         read, data = companions.digest(path, whole), edited.encode(errors="replace")
         planned = [changes.Change(path, f"edit {path} by hand", data, read, settles=True)]
@@ -432,7 +441,8 @@ def edit(
         check(text, None if source == "-" else opened.shell.path(Path(source)))
         write(text)
         return
-    with draft(opened.shell, PurePosixPath(path).name, before, check) as typed:
+    instead = "give the whole text with --from FILE, `-` being standard input"
+    with draft(opened.shell, PurePosixPath(path).name, before, check, instead) as typed:
         write(typed)
 
 

@@ -85,6 +85,38 @@ def test_without_an_editor_the_other_ways_are_told(run: Run) -> None:
     assert "standard input" in told
 
 
+@pytest.mark.parametrize(
+    ("argv", "other"),
+    [(["knowledge", "edit", "Tea"], "bumble knowledge set"), (["knowledge", "edit"], "--from")],
+)
+def test_without_an_editor_an_edit_tells_what_works(run: Run, argv: list[str], other: str) -> None:
+    run.ok("knowledge", "set", "Tea", "Green.")
+    ran = run(*argv)
+    assert (ran.code, other in ran.err) == (1, True)
+
+
+WINDOWS = "data = file.read_bytes().replace(b'\\n', b'\\r\\n')\nfile.write_bytes(data{})"
+
+
+def test_an_editor_that_writes_other_line_ends_changes_what_was_typed_alone(
+    run: Run, use_editor: UseEditor
+) -> None:
+    run.write("knowledge.md", "## [locked] Rules\n\nBe kind.\n\n## Tea\n\nGreen.\n")
+    use_editor(WINDOWS.format(""))
+    assert "Nothing to do" in run.ok("knowledge", "edit").out
+    use_editor(WINDOWS.format(".replace(b'Green', b'Black')"))
+    run.ok("knowledge", "edit")
+    edited = "## [locked] Rules\n\nBe kind.\n\n## Tea\n\nBlack.\n"
+    assert run.file("knowledge.md").read_bytes().decode() == edited
+    use_editor(WINDOWS.format(".replace(b'kind', b'rude')"))
+    assert run("knowledge", "edit").code == 13
+    windows = edited.replace("\n", "\r\n").encode()
+    run.file("knowledge.md").write_bytes(windows)
+    use_editor("file.write_text(file.read_text().replace('Black', 'Red'), newline='\\n')")
+    run.ok("knowledge", "edit")
+    assert run.file("knowledge.md").read_bytes() == windows.replace(b"Black", b"Red")
+
+
 def test_the_title_of_a_commit_says_what_was_done_once(run: Run) -> None:
     git(run.entity.root, "init", "-q", "-b", "main")
     run.ok("belief", "add", "Sam hates figs.")

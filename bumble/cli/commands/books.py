@@ -221,7 +221,11 @@ def _write(
     existing = knowledge.find(book, title)
     before = existing.text if existing else ""
     with writing.collect(
-        opened.shell, text, in_editor=in_editor, name=knowledge.PATH, before=before
+        *(opened.shell, text),
+        in_editor=in_editor,
+        name=knowledge.PATH,
+        before=before,
+        instead="give the text to `bumble knowledge set`, as an argument or on standard input",
     ) as body:
         shown = existing.title if existing else knowledge.unmarked(title)[0]
         while True:
