@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import companions
 from bumble.entity.changes import ChangeSet
@@ -66,8 +67,7 @@ def merge(path: str, base: str, current: str, incoming: str) -> merge_texts.Merg
             merged = _merger_for(path)(*sides)
         except ValueError:  # a side is not such a record
             merged = merge_texts.merge_lines(*sides)
-    text = merged.text.replace("\n", markdown.newline_of(current))
-    return merge_texts.Merged(text, merged.clean)
+    return replace(merged, text=merged.text.replace("\n", markdown.newline_of(current)))
 
 
 def in_lf(data: bytes | None) -> bytes | None:
@@ -141,7 +141,7 @@ def _merge_shown(
         return merger(*sides)
     pointed = any(companions.KEY in markdown.parse(side).meta for side in sides[1:])
     merged = merger(*(companions.opened(path, side) for side in sides))
-    return merge_texts.Merged(companions.closed(path, merged.text, pointed=pointed), merged.clean)
+    return replace(merged, text=companions.closed(path, merged.text, pointed=pointed))
 
 
 def _is_readable(read: Callable[[str, str], object], text: str) -> bool:
@@ -273,7 +273,8 @@ def _merge_document(texts: Sequence[str], rules: Rules) -> merge_texts.Merged:
     above = _merge_yaml([one.source[one.meta_start : one.meta_end] for one in documents], rules)
     head = carrier.source[: carrier.meta_start] + above.text
     fence = carrier.source[carrier.meta_end : carrier.body_start]
-    return merge_texts.Merged(head + fence + below.text, above.clean and below.clean)
+    text, is_clean = head + fence + below.text, above.clean and below.clean
+    return merge_texts.Merged(text, is_clean, below.stands)
 
 
 def _merge_yaml(texts: Sequence[str], rules: Rules) -> merge_texts.Merged:

@@ -22,6 +22,8 @@ class Merged(Struct, frozen=True):
 
     text: str
     clean: bool  # no markers were left
+    # headings of the parts that hold what one side changed and the other took out; empty: the file
+    stands: tuple[str, ...] = ()
 
 
 def merge_union(base: str, current: str, incoming: str) -> Merged:
@@ -45,7 +47,8 @@ def merge_lines(base: str, current: str, incoming: str, *options: str) -> Merged
         if any(map(merge_marks.looks_marked, sides.values())):  # whose mark is whose: unknown
             return Merged(result.text, result.code == 0)
         text = merge_marks.replaced(result.text, _settled, fenced=True)
-        return Merged(text, result.code == 0 or not merge_marks.has_any(text))
+        stands = ("",) * (text != result.text)
+        return Merged(text, result.code == 0 or not merge_marks.has_any(text), stands)
     return apart(current, incoming)
 
 
@@ -99,8 +102,7 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
             if source is not None:
                 side[title] = source
     sides = [SplitFile(book.preamble, parts) for book, parts in zip(books, agreed, strict=True)]
-    text, clean = _joined(sides, list(dict.fromkeys(key for side in sides for key in side.parts)))
-    return Merged(text, clean)
+    return _joined(sides, list(dict.fromkeys(key for side in sides for key in side.parts)))
 
 
 Sections: TypeAlias = dict[str, knowledge_store.KnowledgeSection]  # by what a title comes to
@@ -194,8 +196,7 @@ def journal(base: str, current: str, incoming: str) -> Merged:
     order = [*base_keys, *new]
     if sorted(base_keys, key=lambda key: times[key]) == base_keys:
         order.sort(key=lambda key: times[key])
-    text, clean = _joined(sides, order)
-    return Merged(text, clean)
+    return _joined(sides, order)
 
 
 def _same_second(diaries: Sequence[journal_store.Journal]) -> set[str]:
@@ -225,11 +226,11 @@ def _numbered(
     ]
 
 
-def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
+def _joined(sides: list[SplitFile], order: list[object]) -> Merged:
     """Put the parts of three sides together, in a given order."""
     base, current, incoming = sides
     head = merge_lines(base.preamble, current.preamble, incoming.preamble)
-    text, clean = head.text, head.clean
+    text, clean, stands = head.text, head.clean, head.stands
     for key in order:
         three = [_spaced(side.parts.get(key, "")) for side in sides]
         if not three[0] and three[1] and three[2]:  # both made it
@@ -238,10 +239,13 @@ def _joined(sides: list[SplitFile], order: list[object]) -> tuple[str, bool]:
             three[0] = first if markdown.lines(three[2])[0] == first else ""
         merged = merge_lines(*three)
         clean = clean and merged.clean
+        if merged.stands:
+            stands += (markdown.lines(merged.text)[0].strip("# \t\r\n"),)
         is_open = text != "" and not text.endswith(("\n", "\r"))
         text += markdown.newline_of(text) * is_open + merged.text
     end = {_end(side) for side in sides[1:]}
-    return (text.rstrip("\r\n") + end.pop() if len(end) == 1 else text), clean
+    text = text.rstrip("\r\n") + end.pop() if len(end) == 1 else text
+    return Merged(text, clean, stands)
 
 
 def _spaced(part: str) -> str:

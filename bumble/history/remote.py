@@ -31,7 +31,8 @@ from bumble.errors import (
 )
 from bumble.files import disk, git, gitdir
 from bumble.history import clone, log
-from bumble.records import kinds, knowledge
+from bumble.history.merge import merge as merge_file
+from bumble.records import kinds
 from bumble.text import printable
 
 MOST_SHOWN = 5
@@ -200,25 +201,36 @@ def _merged(
     return mended
 
 
-def contested(root: Path, place: git.Git, target: Upstream, before: str) -> list[str]:
-    """Return the titles of sections that stand, for a side changed what the other took out.
+def contested(root: Path, place: git.Git, target: Upstream, before: str) -> list[tuple[str, str]]:
+    """Return where something stands that one side changed and the other took out.
 
     Args:
         root: Of the entity.
         place: Its repository.
         target: What was merged.
         before: The commit that it was merged into.
+
+    Returns:
+        The file of each, and the heading of the part; empty where it has none.
     """
-    base = place.call("merge-base", before, target.tracking).text.strip()
-    sides = list[set[str]]()
-    with suppress(ValueError, HistoryUnreadableError):  # one that a hand has broken
-        for commit in (base, before, target.tracking):
-            text = companions.decoded(log.wholes(root, [knowledge.PATH], commit)[0])
-            sides.append({knowledge.key(one.title) for one in knowledge.parse(text).sections})
-        one_sided = sides[0] - (sides[1] & sides[2])
-        titles = [one.title for one in knowledge.readable(root / knowledge.PATH).sections]
-        return [title for title in titles if knowledge.key(title) in one_sided]
-    return []
+    found = list[tuple[str, str]]()
+    with suppress(HistoryUnreadableError):
+        base = place.call("merge-base", before, target.tracking).text.strip()
+        commits = (base, before, target.tracking)
+        changed = [_changed(place, base, commit) for commit in commits[1:]]
+        paths = sorted(path for path in changed[0] & changed[1] if path.endswith(".md"))
+        sides = (log.wholes(root, paths, commit) for commit in commits)
+        for path, *data in zip(paths, *sides, strict=True):
+            if None not in data:  # a whole file that stands is told of as it is kept
+                merged = merge_file(path, *map(companions.decoded, data))
+                found += [(path, heading) for heading in merged.stands]
+    return found
+
+
+def _changed(place: git.Git, base: str, commit: str) -> set[str]:
+    """Return the records that differ between two commits."""
+    listed = place.call("diff", "--name-only", "--no-renames", "--relative", "-z", base, commit)
+    return {companions.record_of(path) or path for path in listed.text.split("\0")}
 
 
 def _kind_name(path: str) -> str | None:

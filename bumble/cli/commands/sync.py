@@ -73,11 +73,13 @@ def sync(
         )
     for title in knowledge.narrowed(before, after):
         output.warn(shell, f"“{title}” {knowledge.NARROWED}, as another clone has it")
-    for title in remote.contested(root, place, target, merging.before) if merging.before else ():
+    contested = remote.contested(root, place, target, merging.before) if merging.before else ()
+    for path, heading in contested:
+        where = f"“{heading}” of {path}" if heading else path
         output.warn(
             shell,
-            f"“{title}” of {knowledge.PATH} was changed in one clone, and in the other taken out or"
-            " given a new title: it stands",
+            f"{where} was changed in one clone where the other took something out, or gave it a"
+            " new title: what was changed stands",
         )
     rules_waiting = opening.rules_from_elsewhere(opened)
     problems = doctor.examine(opened.shell, opened.entity).problems

@@ -294,6 +294,32 @@ def test_a_section_renamed_here_and_changed_there_is_one_and_what_went_on_one_si
     assert "knowledge.md was changed" not in life.ok("sync").err
 
 
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("knowledge.md", "“Yard” of knowledge.md"), ("relationships/bo.md", "relationships/bo.md")],
+)
+def test_a_sentence_that_one_took_out_or_moved_and_the_other_changed_is_named(
+    life: Run, away: Path, name: str, where: str
+) -> None:
+    life.ok("sync")
+    head = "" if name == "knowledge.md" else "---\nname: Bo\n---\n"
+    page = life.write(
+        name, f"{head}## Yard\n\nIt lies in Bremen.\n\nHe began in 1946.\n\n## Ships\n\nMany.\n"
+    )
+    life.ok("sync", "--push")
+    git(away, "pull", "-q")
+    there = away / name
+    there.write_text(there.read_text().replace("1946", "1947"))
+    git(away, "commit", "-qam", "by hand")
+    git(away, "push", "-q")
+    moved = "\nHe began in 1946.\n"
+    page.write_text(page.read_text().replace(moved, "") + f"\n## Beginnings\n{moved}")
+    ran = life.ok("sync")
+    assert f"warning: {where} was changed in one clone where the other took something" in ran.err
+    assert "1947" in page.read_text()
+    assert "was changed" not in life.ok("sync").err
+
+
 def test_another_remote_is_not_replaced(life: Run, away: Path, tmp_path: Path) -> None:
     ran = life("sync", "--setup", str(empty(tmp_path / "second")), "--yes")
     assert (ran.code, "has a remote already" in ran.err) == (13, True)
