@@ -402,3 +402,7 @@ READ = (
     dreams.DREAM,
     journal.JOURNAL,
 )
+# Kinds of memories that have no place in the page.
+LEFT_OUT = tuple(
+    kind for kind in kinds.KINDS if kind.page and kind not in (*READ, session_files.SESSION)
+)

@@ -25,7 +25,15 @@ from bumble.body import ebb
 from bumble.body import soma as body
 from bumble.body.bars import FULL
 from bumble.body.config import BAR_NAMES
-from bumble.bridges.report.life import ON_TIMELINE, Basis, Ground, Life, LifeEntry, anchor
+from bumble.bridges.report.life import (
+    LEFT_OUT,
+    ON_TIMELINE,
+    Basis,
+    Ground,
+    Life,
+    LifeEntry,
+    anchor,
+)
 from bumble.files import git
 from bumble.history import log
 from bumble.recall.belief_strength import strength
@@ -217,6 +225,7 @@ def render(report: LifeReport) -> str:
         "language": language("\n".join(one.text for one in lived[:MOST_READ])),
         "days": list(_days(life)),
         "timeline_kinds": [kind for kind in ON_TIMELINE if life.of(kind)],
+        "left_out": LEFT_OUT,
         "names": life.names,
         "portrayed": {who.id for who in life.people},
         "beliefs": life.of(beliefs_store.BELIEF),

@@ -118,6 +118,7 @@ def lived(run: Run) -> Run:
 def test_the_page_tells_a_life_and_every_link_leads_somewhere(lived: Run) -> None:
     unasked = made(lived).shown
     assert "for its owner, without 3 that are only for others" in unasked
+    assert "Not in it: sections of knowledge, skills, projects." in unasked
     assert not any(text in unasked for text in ("A pirate.", "Bo hides the gold.", "for the map"))
     shown = made(lived, "--all")
     for text in (
