@@ -7,6 +7,7 @@ question, and `answers` says which of it answers. Ranking is the index's; knows 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, tzinfo
@@ -16,6 +17,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble.body import affects
+from bumble.body.config import FeltMemoryConfig
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.entity.folder import Entity
@@ -26,8 +29,8 @@ from bumble.index import chunks
 from bumble.index.memory import Memory
 from bumble.index.rerank import RerankTurn
 from bumble.index.rows import Period
-from bumble.index.search import Hit
-from bumble.recall import belief_strength, emotion_weight, periods
+from bumble.index.search import Factor, Hit
+from bumble.recall import belief_strength, periods
 from bumble.records import base, beliefs, episodes, kinds, knowledge, session_files, sessions, state
 from bumble.records.kinds import RECALLED
 from bumble.records.provenance import BY_FORM
@@ -35,6 +38,7 @@ from bumble.runtime import body_state, rules
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
+IMPRINTS = "imprints"  # in the front matter; a file without it need not be parsed
 LATEST_TALKS = 50  # of those that nothing was kept of yet
 
 
@@ -225,7 +229,7 @@ def find(
             unseen=search.unseen,
             asker=chunks.spoken_name(search.asker or only),
             asking=search.asking,
-            factor=emotion_weight.factor(memory.entity, config.memory, search.mood, search.at),
+            factor=_imprint_factor(memory.entity, config.memory, search.mood, search.at),
             faded=with_faded,
             after=search.after,
             before=search.before,
@@ -430,3 +434,82 @@ def _without_waiting(entity: Entity, hits: Sequence[Hit]) -> list[Hit]:
     own = rules.own_book(entity, book).sections
     waiting = {section.title for section in book.sections if section not in own}
     return [hit for hit in hits if hit.kind != "knowledge" or hit.id not in waiting]
+
+
+# how charged episodes weigh more: imprints against the present mood
+
+
+class ImprintShare(Struct, frozen=True):
+    """What one imprint of an episode adds, and what that is made of."""
+
+    emotion: str
+    intensity: float
+    trigger: str
+    affinity: float  # of the present mood with the emotion; 1 counts nothing
+    decay: float  # what its age has left of it, in [0, 1]
+    share: float  # before cap and weight
+
+
+class ImprintWeight(Struct, frozen=True):
+    """What all imprints of an episode do to its relevance."""
+
+    shares: tuple[ImprintShare, ...]
+    age_days: float
+    factor: float
+
+
+def _imprint_factor(
+    entity: Entity, memory: FeltMemoryConfig, mood: str, at: datetime
+) -> Factor | None:
+    """Return what to multiply the relevance of a hit by; None where imprints count nothing.
+
+    Args:
+        entity: Whose episodes.
+        memory: Weight and half-life.
+        mood: The mood now.
+        at: The present.
+    """
+    if not memory.imprint_recall_weight:
+        return None
+
+    def of(hit: Hit) -> float:
+        own = imprint_weight(entity, memory, mood, at, hit)
+        return own.factor if own else 1.0
+
+    return Factor(of, 1 + memory.imprint_recall_weight * affects.IMPRINT_CAP)
+
+
+def imprint_weight(
+    entity: Entity, memory: FeltMemoryConfig, mood: str, at: datetime, hit: Hit
+) -> ImprintWeight | None:
+    """Return what the imprints of a hit do to it; None if it is no episode, or has none."""
+    episode = _charged(entity, hit) if hit.kind == "episode" else None
+    if episode is None:
+        return None
+    felt, age = episode.imprints, max(0.0, (at - episode.at).total_seconds())
+    decay = math.exp2(-age / memory.imprint_decay_half_life_seconds)
+    counted = affects.imprint_shares(felt, mood, age, memory)
+    shares = tuple(
+        ImprintShare(
+            imprint.emotion,
+            imprint.intensity,
+            imprint.trigger,
+            affects.affinity(mood, imprint.emotion),
+            decay,
+            share,
+        )
+        for imprint, share in zip(felt, counted, strict=True)
+    )
+    return ImprintWeight(shares, age / 86_400, affects.imprint_factor(felt, mood, age, memory))
+
+
+def _charged(entity: Entity, hit: Hit) -> episodes.Episode | None:
+    """Read the episode of a hit, if it has imprints; one that is gone or broken since has none."""
+    path = entity.root / hit.path
+    try:
+        if IMPRINTS not in base.read_text(path):
+            return None
+        episode = base.load(path, episodes.EPISODE.parse)
+    except RecordInvalidError:
+        return None
+    return episode if episode.imprints else None

@@ -20,7 +20,7 @@ from bumble.index.rerank import Parts
 from bumble.index.rows import Period
 from bumble.index.search import Hit
 from bumble.models.embed.protocol import Embedder
-from bumble.recall import emotion_weight, memory_search
+from bumble.recall import memory_search
 from bumble.records.kinds import INDEXED
 from bumble.text import words
 
@@ -99,7 +99,12 @@ def recall(
     kinds = tuple(listing.choice("kind of record", name, INDEXED) for name in kind or ())
     found = _found(opened, memory, search, asked, kinds, limit, plain=plain)
     weighted = [
-        (hit, None if plain else emotion_weight.weight(opened.entity, config, search.mood, at, hit))
+        (
+            hit,
+            None
+            if plain
+            else memory_search.imprint_weight(opened.entity, config, search.mood, at, hit),
+        )
         for hit in found.answers
     ]
     mood = None if plain else search.mood
@@ -165,7 +170,7 @@ def _found(
 
 def _lines(
     opened: Opened,
-    weighted_hits: Sequence[tuple[Hit, emotion_weight.Weight | None]],
+    weighted_hits: Sequence[tuple[Hit, memory_search.ImprintWeight | None]],
     explained: FeltMemoryConfig | None,
 ) -> Iterator[str]:
     for rank, (hit, felt) in enumerate(weighted_hits, 1):
@@ -186,7 +191,7 @@ def _explained_question(opened: Opened, mood: str | None, period: Period | None)
         yield f"period   {first} to {last}: what is from then counts more"
 
 
-def _explained_felt(felt: emotion_weight.Weight, config: FeltMemoryConfig) -> Iterator[str]:
+def _explained_felt(felt: memory_search.ImprintWeight, config: FeltMemoryConfig) -> Iterator[str]:
     """Say what the imprints of an episode do to its score."""
     for share in felt.shares:
         trigger = f" ({share.trigger})" if share.trigger else ""
@@ -220,7 +225,7 @@ def _explained(parts: Parts) -> Iterator[str]:
     yield f"score    {parts.relevance:.3f} × {parts.factor:.3f} = {whole:.3f}"
 
 
-def _data(hit: Hit, felt: emotion_weight.Weight | None, rank: int) -> dict[str, Any]:
+def _data(hit: Hit, felt: memory_search.ImprintWeight | None, rank: int) -> dict[str, Any]:
     parts = hit.parts
     return {
         **hit.data(rank),
