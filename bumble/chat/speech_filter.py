@@ -16,6 +16,7 @@ from bumble.chat.reply_writer import Turn
 from bumble.chat.speaker import Say
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes
+from bumble.guard import origins
 from bumble.llm import actions
 from bumble.llm.protocol import EnoughError
 from bumble.runtime.runtime import Runtime
@@ -26,6 +27,7 @@ FIRST_LINE = 200  # characters after which no announcement is waited for
 ANNOUNCES = (":", "：")
 LEAST_AGAIN = 4  # words of what isn't said twice
 LEAST_SAME = 4  # letters in a row that two spellings share
+RETOLD = 0.8  # share of a sentence's words that somebody said in one message
 SPELLED = 0.85  # of two texts' letters the same: they differ in their spelling alone
 ROUNDS, ROUND_CHARS = 4, range(4, 80)  # how often the same is heard again, and how long that is
 STOCK = 0.55  # calibrated similarity from which a sentence is an assistant's phrase
@@ -63,6 +65,7 @@ class SentenceFilter:
         *before, last = [one.text for one in turn.heard.session.messages if one.role == "user"]
         self._before, self._asked = [*before, *notes], last
         self._does = turn.reading.said.has(*TASKS)
+        self._wants = self._does or any(sign in last for sign in words.QUESTION_MARKS)
         self.said = self._held = self._given = ""
 
     def feed(self, piece: str) -> None:
@@ -129,7 +132,10 @@ class SentenceFilter:
             return stop_words.bare(sentence) in own or self._asks(sentence)
         is_whole = len(self._asked.split()) >= LEAST_AGAIN and _is_again(self._asked, sentence)
         told = any(quotes.is_in(sentence, one) for one in self._before)
-        return is_whole or told or self._asks(sentence)
+        # who only tells something has no use for its words in another order
+        own = () if self._wants else (self._asked, *self._before)
+        retells = origins.share(sentence, own) >= RETOLD
+        return is_whole or told or retells or self._asks(sentence)
 
     def _asks(self, sentence: str) -> bool:
         """Whether a sentence is of the message, and asks for something there."""

@@ -209,6 +209,15 @@ def test_what_is_surely_nothing_else_goes_on_with_a_task(ada: Entity) -> None:
     assert "Rain, rain." in [one.content for one in asked.messages]
 
 
+def test_who_only_tells_something_does_not_hear_it_in_another_order(ada: Entity) -> None:
+    task, again = "an idea for the garden", "no ski slope. the council turned that down"
+    unsure = replace(reading(), scores={"joke": -0.5})
+    known = {task: reading("task"), again: unsure}
+    talk, _ = told(ada, known, "A pond.", "The council turned down that ski slope.", tier="choose")
+    talk.say(task)
+    assert "council" not in talk.say(again)
+
+
 def test_a_question_that_nothing_told_answers_goes_to_the_model(ada: Entity) -> None:
     known = {BERO: reading("tell", keep=True), WHEN: doubtful("ask_world")}
     talk, _ = told(ada, known, "no", "In spring.", tier="choose")
