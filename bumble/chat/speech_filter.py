@@ -133,8 +133,8 @@ class SentenceFilter:
         is_whole = len(self._asked.split()) >= LEAST_AGAIN and _is_again(self._asked, sentence)
         told = any(quotes.is_in(sentence, one) for one in self._before)
         # who only tells something has no use for its words in another order
-        own = () if self._wants else (self._asked, *self._before)
-        retells = origins.share(sentence, own) >= RETOLD
+        there = [] if self._wants else [self._asked, *self._before]
+        retells = origins.share(sentence, there) >= RETOLD
         return is_whole or told or retells or self._asks(sentence)
 
     def _asks(self, sentence: str) -> bool:
