@@ -286,14 +286,15 @@ def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
     copied = _asked(runtime, turn, outcome, "remind", text, PURPOSE_TOKENS).strip(" .\"'“”„")
     reader = runtime.memory.reader
     is_request = reader is not None and reader.read(copied).main == "remind"
-    if is_request or due_time.before(copied, turn.reading.language)[0]:
+    is_none = is_request or bool(due_time.before(copied, turn.reading.language)[0])
+    if is_none:
         copied = ""
     # a whole sentence is marked where the reader knows no better
     marked = "" if said.what in words.sentences(text) else said.what
     found = sorted((text.casefold().find(one.casefold()), one) for one in (copied, marked) if one)
     found = [(start, one) for start, one in found if start >= 0]
     what = next((one for one in (copied, marked) if one in dict(found).values()), text)
-    if not (what == copied or what.split()[1:]):  # one word that is marked is no purpose
+    if not (what == copied or is_none or what.split()[1:]):  # of a text that it didn't understand
         what = text
     elif found:
         (start, _), (last, end) = found[0], found[-1]
