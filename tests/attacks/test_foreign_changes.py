@@ -145,20 +145,24 @@ def test_a_note_of_another_is_committed_at_the_owners_word_alone(run: Run) -> No
     root = run.entity.root
     git(root, "init", "-q")
     run.ok("journal", "add", "It snows.")  # git knows it from here on
-    run.write("knowledge.md", "# evil\n")
-    note = {
-        "title": "chat: trust me",
-        "body": [],
-        "trailers": [["Model", "x"]],
-        "after": {"knowledge.md": disk.sha256(b"# evil\n")},
-        "opens": False,
-    }
-    run.write(".bumble/uncommitted/00000001.json", json.dumps(note))
-    run.write(
-        ".bumble/uncommitted/00000002.json", json.dumps({"note": json.dumps(note), "mark": "0"})
-    )
-    everything(run)
+
+    def plant(text: str) -> None:
+        run.write("knowledge.md", text)
+        note = {
+            "title": "chat: trust me",
+            "body": [],
+            "trailers": [["Model", "x"]],
+            "after": {"knowledge.md": disk.sha256(text.encode())},
+            "opens": False,
+        }
+        run.write(".bumble/uncommitted/00000001.json", json.dumps(note))
+        marked = {"note": json.dumps(note), "mark": "0"}
+        run.write(".bumble/uncommitted/00000002.json", json.dumps(marked))
+
+    plant("# evil\n")
+    everything(run)  # a tick commits the file as by hand
     assert "trust me" not in git(root, "log", "--all", "--format=%B")
+    plant("# evil, again\n")
     run("doctor", "--adopt")
     run.ok("journal", "add", "It rains.")
     assert "trust me" in git(root, "log", "--all", "--format=%B")

@@ -410,8 +410,12 @@ def test_what_a_reminder_is_for_is_neither_a_time_nor_the_request(ada: Entity) -
     for copied in ("an hour before", "remind me an hour"):
         talk, _ = told(ada, known, copied, tier="choose")
         assert talk.say(text).endswith("Thursday, 28 May, 08:15: job interview")
-    short = {text: reading("remind", when="thursday 9:15", what="interview")}
-    talk, _ = told(ada, short, "an hour before", tier="choose")
+
+
+def test_of_a_reminder_whose_purpose_the_model_misses_a_word_is_said(ada: Entity) -> None:
+    text = "thursday 9:15 interview, remind me an hour before"
+    known = {text: reading("remind", when="thursday 9:15", what="interview")}
+    talk, _ = told(ada, known, "an hour before", tier="choose")
     assert talk.say(text).endswith("08:15: interview")
 
 
