@@ -185,6 +185,7 @@ def _known(
     titles = (
         *(one.title for one in named[: knowledge.RECALLED_SECTIONS]),
         *(hit.id for hit in hits),
+        *(one.title for one in knowledge.if_small(book, readers)),
     )
     sections = [
         section

@@ -172,6 +172,9 @@ def _knowledge(
     named = knowledge.named(book, said, session.people, people.names_of(runtime, session.people))
     near = [hit.id for hit in hits]
     titles = dict.fromkeys((*near[: most - 1], *(one.title for one in named[:1]), *near))
+    if whole := knowledge.if_small(book, session.people):
+        titles |= dict.fromkeys(one.title for one in whole)
+        most = len(titles)
     lines = []
     for title in tuple(titles)[:most]:
         section = knowledge.find(book, title)

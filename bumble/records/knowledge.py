@@ -37,8 +37,9 @@ from bumble.records.provenance import (
     split_origin,
     within,
 )
-from bumble.text import markdown, stop_words, words
+from bumble.text import markdown, stop_words, tokens, words
 
+WHOLE_TOKENS = 400  # of all that is known, up to which none of it is left out
 RECALLED_SECTIONS = 3  # for one message
 EVERYDAY = (1000, 200)  # commonest words of a language: of a title's, and where it has no other
 PATH = "knowledge.md"
@@ -271,6 +272,17 @@ def named(
     spread = Counter(stem for _, there in found for stem in there)
     found.sort(key=lambda one: -sum(1 / spread[stem] for stem in one[1]))
     return [section for section, _ in found]
+
+
+def if_small(book: Knowledge, readers: Sequence[str]) -> list[KnowledgeSection]:
+    """Return all that some people may know and no prompt has anyway, where it is little."""
+    there = [
+        section
+        for section in book.sections
+        if not always(section) and base.may_read(section.provenance.audience, readers)
+    ]
+    size = sum(tokens.estimate(f"{section.title}{section.text}") for section in there)
+    return there if size <= WHOLE_TOKENS else []
 
 
 def says(section: KnowledgeSection, text: str) -> bool:

@@ -349,6 +349,7 @@ def test_what_left_the_view_comes_to_mind_and_what_is_in_it_does_not(ada: Entity
 def test_a_message_that_says_little_brings_to_mind_what_those_before_it_do(ada: Entity) -> None:
     with ada.knowledge.open("a") as file:
         file.write("\n## Biscuit the dog\n\nBiscuit the dog is nine years old.\n")
+        file.write(f"\n## Ships\n\n{'Barge, brig, cog, dhow, hoy, junk, ketch, yawl. ' * 50}\n")
     model = ScriptedModel([say("A fine dog."), say("Nine."), say("I see.")])
     runtime = runtime_of(ada, model)
 

@@ -222,6 +222,20 @@ def test_how_to_do_something_is_offered_where_a_message_is_near_it(tmp_path: Pat
     assert not offered("She cried on the phone in November, and nobody at all would ask her why.")
 
 
+@pytest.fixture
+def much_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a file be as one that is too long to come to mind as a whole."""
+    monkeypatch.setattr(knowledge, "WHOLE_TOKENS", 0)
+
+
+@pytest.mark.parametrize("lines", [1, 90])
+def test_all_that_is_known_comes_to_mind_where_it_is_little(tmp_path: Path, lines: int) -> None:
+    entity = living.ada(tmp_path)
+    entity.knowledge.write_text("## Marius\n\n" + "He mends pumps in Hull.\n" * lines)
+    assert ("He mends pumps" in comes_to_mind(entity, "It rains.")) is (lines == 1)
+
+
+@pytest.mark.usefixtures("much_is_known")
 @pytest.mark.parametrize("name", ["Marius", "somebody"])
 def test_a_section_that_a_long_message_names_comes_to_mind(tmp_path: Path, name: str) -> None:
     entity = living.ada(tmp_path)
@@ -230,6 +244,7 @@ def test_a_section_that_a_long_message_names_comes_to_mind(tmp_path: Path, name:
     assert ("He mends pumps" in comes_to_mind(entity, said)) is (name == "Marius")
 
 
+@pytest.mark.usefixtures("much_is_known")
 @pytest.mark.parametrize(
     ("title", "said", "is_named"),
     [
