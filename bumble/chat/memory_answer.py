@@ -352,8 +352,10 @@ def _only_asks(text: str, asked: str) -> bool:
     wanted = set(stop_words.telling_words(words.folded(asked)))
     said, questions = set[str](), set[str]()
     for one in words.sentences(text):
-        of_kind = questions if one.endswith(words.QUESTION_MARKS) else said
-        of_kind.update(stop_words.telling_words(words.folded(one)))
+        # "my dentist is Dr Huber, do you know her?"
+        told, _, last = one.rpartition(",") if one.endswith(words.QUESTION_MARKS) else (one, "", "")
+        said.update(stop_words.telling_words(words.folded(told)))
+        questions.update(stop_words.telling_words(words.folded(last)))
     return not said or (bool(questions & wanted) and not said & wanted)
 
 

@@ -34,7 +34,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("a password", rf"(?i)\b{_CALLED}\b[\"'`]?{_OF}\s*[:=：]\s*\S{{4,}}"),
     (
         "a password",  # as settings are called: DB_PASSWORD, clientSecret; but "user_token = get()"
-        rf"(?i)\b[\w-]+?{_CALLED}\b[\"'`]?\s*[:=]\s*(?=[^\s(]*[\d!#$%&+@^~/])[^\s(]{{4,}}(?!\()",
+        rf"(?i)(?<![\w-])[\w-]{{1,40}}?{_CALLED}\b[\"'`]?\s*[:=]\s*(?!\d{{1,5}}\b)"
+        r"(?=[^\s(]*[\d!#$%&+@^~/])[^\s(]{4,}+(?!\()",
     ),
     ("an access token", r"(?i)\bbearer\s+(?=\S*\d)[\w.~+/=-]{16,}"),
     (

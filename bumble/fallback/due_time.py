@@ -52,6 +52,7 @@ before beforehand ahead vorher davor zuvor vor avant antes prima tevoren vooraf 
 fore wczesniej przed до önce
 """
 _BEFORE = frozenset(map(folded, _AHEAD_OF.split()))  # behind a span: "an hour before"
+_AT = frozenset(("at", "om", "um", "a", "alle", "as", "kl", "klockan"))
 _SPAN_WORDS = 5  # of a span: "two and a half hours"
 _CLOCK = patterns.compile(r"\b\d{1,2}[hu]\d\d\b")
 # "2h" and "mezz'ora" are two.
@@ -296,7 +297,10 @@ def before(text: str, language: str) -> tuple[timedelta, str]:
     for end, word in enumerate(said):
         if folded(word.strip(",.;:!?")) not in _BEFORE:
             continue
-        for start in range(max(0, end - _SPAN_WORDS), end):
+        first = max((n + 1 for n in range(end) if said[n][-1] in ",.;:!?"), default=0)
+        for start in range(max(first, end - _SPAN_WORDS), end):
+            if start and folded(said[start - 1]) in _AT | values.ahead_words(language):
+                continue  # "in two hours", "om 8 uur voor de tandarts"
             if span := _whole_span(_pieces(" ".join(said[start:end])), language):
                 stop = word[len(word.rstrip(",.;:!?")) :]
                 return span, f"{' '.join(said[:start])}{stop} {' '.join(said[end + 1 :])}".strip()

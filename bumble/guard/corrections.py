@@ -139,6 +139,7 @@ def scored(
     # Messages that it has something from, by value.
     given = [[one.message for one in places if one.gives] for places in found]
     drawn_on = {n for each in given for n in each}
+    told_of = drawn_on if subject.cites else {*range(len(sources))}  # prose cites all there is
     for value, places, own in zip(told, found, given, strict=True):
         first, last = (own[0], own[-1]) if own else (len(sources), -1)
         known = {
@@ -151,7 +152,7 @@ def scored(
         ours = Ties({stem: of_name if stem in names else 1.0 for stem in about})
         others = {n for each in given if each is not own for n in each}
         denied_in = {one.message for one in places if one.denied}
-        for like, n in _replacing(ours, _with_denials(places, others), drawn_on, in_talk=in_talk):
+        for like, n in _replacing(ours, _with_denials(places, others), told_of, in_talk=in_talk):
             is_for_nothing = sources[n].is_cited and n not in drawn_on and n > first
             like += FOR_NOTHING * (subject.cites and is_for_nothing)
             if value.kind == "name" and n <= last and n not in denied_in:

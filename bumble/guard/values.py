@@ -64,7 +64,7 @@ thursday: czwartku; friday: piątku; saturday: soboty, sobocie; sunday: niedziel
 wednesday: среды, среде; thursday: четверга, четвергу; friday: пятницы, пятнице;
 saturday: субботы, субботе; sunday: воскресенья, воскресенью""",
     "uk": """monday: понеділка; tuesday: вівторка; wednesday: середи, середі;
-thursday: четверга; friday: п'ятниці; saturday: суботи, суботі; sunday: неділі""",
+thursday: четверга; saturday: суботи, суботі; sunday: неділі""",
 }
 _EITHER_WAY = {"कल": (-1, 1), "परसों": (-2, 2)}  # days from now: before, or after it
 _AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
@@ -130,6 +130,7 @@ _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
 _HOURS = 24  # of a day
+_HOURS_WRITTEN = patterns.compile(r"\d{1,2}[hu]\d\d")
 _KILOMETRES = 100  # hardly anybody runs more
 _HUNDREDTHS = range(10, 100)
 _SMALL = 12  # from thirteen on, words for numbers are nothing else
@@ -184,7 +185,8 @@ class Number(Struct, frozen=True):
             return abs(mine - theirs) < _SAME_TIME
         if "clock" in (self.kind, other.kind):
             days = mine or theirs  # "1h52" may be a span, too
-            spans = [hour / _HOURS for hour in self.hours | other.hours if days and hour % 1]
+            written = days and any(_HOURS_WRITTEN.fullmatch(one) for one in (self.word, other.word))
+            spans = [hour / _HOURS for hour in self.hours | other.hours if written and hour % 1]
             return bool(self.hours & other.hours) or any(
                 abs(span - days) < _SAME_TIME for span in spans
             )
@@ -429,7 +431,7 @@ def _joined(
     tokens: Sequence[str], found: Iterable[Run], terms: Calendar, language: str
 ) -> list[Run]:
     """Join numbers of two units: "eight pound sixty", "2 Meter 40", "two hours and ten minutes"."""
-    joined, joints = list[Run](), {*number_words.JOINTS, _JOINTS.get(language)}
+    joined, joints = list[Run](), {*number_words.JOINTS, own := _JOINTS.get(language)}
     for run in found:
         last = joined[-1] if joined else run
         between = [one for one in tokens[last.end : run.start] if one not in joints]
@@ -439,6 +441,9 @@ def _joined(
         behind = next(iter(tokens[run.end : run.end + 1]), "")
         times, smaller, name = _PARTS_OF.get(terms.units.get(unit, 0), (0, 0, ""))
         is_bare = run.start - last.end == 1 and behind not in terms.units and run.value < times
+        counts = own in tokens[last.end : run.start] and behind and behind not in _BREAKS
+        if counts and not CURRENCIES.fullmatch(behind):
+            unit = ""  # "20 euro en 30 boeken"
         if run.value in _HUNDREDTHS and _DECIMAL_UNITS.fullmatch(unit):
             joined[-1] = Run(last.start, run.end, last.value + run.value / 100, unit)
         elif times and terms.units.get(behind) == smaller:
@@ -772,7 +777,7 @@ def without(text: str) -> str:
     """Return the words of a text, folded, without its numbers, what they count in, and its days."""
     terms = calendar_words(words.language(text))
     line = terms.relative_words.sub(" ", " ".join(stop_words.words(words.folded(text))))
-    idle = {*terms.weekdays, *terms.months, *terms.units}
+    idle = {*terms.weekdays, *terms.months}
     return " ".join(
         word
         for word in line.split()

@@ -507,8 +507,7 @@ def _read(number: Number, sentence: Subject, sources: Sequence[Source]) -> Itera
 def _is_year_given(number: Number, sources: Sequence[Source]) -> bool:
     year = number.value
     return any(
-        one.value == year
-        or (one.unit in ("", number.unit) and one.value == year % 100 and one.value >= _SHORT_YEAR)
+        one.value == year or (not one.kind and one.value == year % 100 and one.value >= _SHORT_YEAR)
         for source in sources
         for one in source.read.numbers
     ) or any(source.at is not None and abs(int(year) - source.at.year) <= 1 for source in sources)

@@ -67,7 +67,9 @@ _LETTER = patterns.compile(r"(?:(?<!\.)(?<!\.\s)\b[A-Z]|\b[ap]\.?\s?m)\.\s*\Z")
 _MEASURE = patterns.compile(
     r"(?:\d\s?[mglhs]|\b(?:an?|uma?|un[ae]?|eine?[mnr]?|een)\s[a-z])\.\s*\Z"
 )
-_DECIMAL = patterns.compile(r"(?:\d[.,]\d+\s?[mghsCFL]|°\s?[CF])\.\s*\Z")  # before any sentence
+_DECIMAL = patterns.compile(
+    r"(?:\d[.,]\d+\s?[mghsCFL]|\d{3}\s?[gm]|°\s?[CF])\.\s*\Z"
+)  # before any sentence
 # How people begin a sentence, and no name begins that stands behind an initial: "J. Will Smith".
 _BEGIN = """
 a after and are as at because before but could did does for from he her here his how i if in is it

@@ -258,6 +258,13 @@ def test_a_question_is_no_answer_to_a_question(ada: Entity) -> None:
     assert talk.say(ask) == templates.load("en").unknown
 
 
+def test_what_is_told_before_a_question_answers_one(ada: Entity) -> None:
+    first, ask = "My dentist is Dr Huber, do you know her?", "who is my dentist?"
+    talk, _ = told(ada, {first: reading("tell", keep=True), ask: reading("ask_memory")})
+    talk.say(first)
+    assert "Dr Huber" in talk.say(ask)
+
+
 def test_what_was_told_on_a_day_is_listed_where_nothing_else_is_named(ada: Entity) -> None:
     ask, other = "What did I tell you on Sunday?", "what did I tell you of eels by boat on Sunday?"
     seems = reading("ask_memory")

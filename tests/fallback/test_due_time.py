@@ -65,6 +65,9 @@ def test_a_text_may_be_nothing_but_a_time(text: str, language: str, is_all: bool
         ("remind me the day before the 24th", "en", 24, "remind me the 24th"),
         ("before she goes to bingo at one", "en", 0, "before she goes to bingo at one"),
         ("the 8 boxes before 5", "en", 0, "the 8 boxes before 5"),
+        ("meet at 8, an hour before", "en", 1, "meet at 8,"),
+        ("in two hours before the match", "en", 0, "in two hours before the match"),
+        ("om 8 uur voor de tandarts", "nl", 0, "om 8 uur voor de tandarts"),
     ],
 )
 def test_how_long_before_a_time_is_parted_from_it(

@@ -69,7 +69,7 @@ def test_secrets_are_found_and_hidden(text: str, what: str) -> None:
         "The secret is to let the dough rest for 12 hours.",
         "Das Geheimnis ist Butter, 250 Gramm.",
         "La clave es dormir 8 horas.",
-        "max_tokens=4096, user_token = get_token(1234)",
+        "max_tokens=4096, user_token = get_token(1234), max_token: 4096",
         "Cleo was our standard bearer internationally-known",
         "",
     ],

@@ -225,8 +225,15 @@ def test_hours_with_minutes_may_be_a_span_and_noon_is_none() -> None:
     [clock] = values.read("18 km in 1u52", "nl").numbers[1:]
     [span] = values.read("een uur en tweeënvijftig minuten", "nl").numbers
     assert clock.equals(span)
+    half_past, hours = (values.read(text, "en").numbers[0] for text in ("8:30", "8.5 hours"))
+    assert not half_past.equals(hours)
     noon, day = (values.read(text, "en").numbers[0] for text in ("noon", "three days"))
     assert not noon.equals(day)
+
+
+def test_a_number_of_something_else_is_no_hundredth() -> None:
+    found = values.read("20 euro en 30 boeken", "nl").numbers
+    assert [one.value for one in found] == [20, 30]
 
 
 @pytest.mark.parametrize(
