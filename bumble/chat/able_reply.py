@@ -30,6 +30,7 @@ from bumble.prompt import compact, handover, preamble, system, transcript
 from bumble.recall import prompt_memories as memories
 from bumble.recall import survey
 from bumble.records import session_files
+from bumble.records.provenance import UNTRUSTED
 from bumble.runtime import body_state
 from bumble.runtime.runtime import ProfileName, Result, Runtime
 from bumble.text import stop_words, tokens, words
@@ -204,6 +205,7 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
     blocks = [one for one in turn.composed.blocks if one.trust]
     attached = {one.trust for one in blocks if one.name == preamble.ATTACHED}
     said = [one for one in session.messages if one.role == "user"]
+    given = {one.trust for one in session.messages if one.role == "tool"} & {*UNTRUSTED}
     passed = [{"imported"} if words.passes_on(one.text) else set[str]() for one in said]
     return replace(
         tools.context_of(runtime, session, origin_of(runtime, turn.heard), "chat", unseen),
@@ -216,7 +218,7 @@ def _context(runtime: Runtime, turn: Turn) -> tools.ToolContext:
         owner=runtime.identity.owner.name or "its owner",
         # what somebody passes on is read in that turn; later it only stands there
         read=attached.union(*passed[-1:]) | tools.tiers_read(session.messages),
-        in_mind={one.trust for one in blocks}.union(*passed),
+        in_mind={one.trust for one in blocks}.union(given, *passed),
         outside=turn.recalled.outside,
     )
 
@@ -230,9 +232,9 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
     def carry_out(call: Action) -> Result:
         """Run a tool; what it gives takes room."""
         nonlocal room
-        now = replace(context, at=runtime.clock())
-        result = tools.run(call.name, call.arguments, now)
         limit = min(OUTPUT_TOKENS, max(LEAST_RESULT_TOKENS, room // 2))
+        now = replace(context, at=runtime.clock(), room=limit)
+        result = tools.run(call.name, call.arguments, now)
         if tokens.estimate(result.text) > limit:  # the whole is kept, by its reference
             data = result.text.encode(errors="replace")
             _, change = session_files.plan_blob(session.id, data, "keep a long result")
@@ -255,7 +257,9 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
     )
-    return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read))
+    results = [result for _, result in outcome.pairs]
+    repeated = tools.tiers_repeated(outcome.said, session.messages, results)
+    return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read | repeated))
 
 
 def _gate(runtime: Runtime, message: str, readers: Sequence[str]) -> Gate:

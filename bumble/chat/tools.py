@@ -23,10 +23,11 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import clauses, values, verifier
+from bumble.guard import clauses, origins, values, verifier
 from bumble.llm.protocol import Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
+from bumble.recall.prompt_memories import QUOTED_FROM
 from bumble.records import (
     anchors,
     base,
@@ -46,7 +47,8 @@ from bumble.text import moments, schema, stop_words, tokens, words
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
-PIECE = 12_000  # characters of a long text that are read at once
+ROOM_OF_MARK = 100  # characters of the line that says where a piece stands
+PIECE_TOKENS = 3_000  # of a long text that are read at once
 PORTRAITS = "(your page about somebody is written at night)"
 _LIST_MARK = patterns.compile(  # "24. Dezember" is a day
     rf"^\s*(?:[-*+•]|\d{{1,2}}[.)](?!\s*(?:{'|'.join(' '.join(words.MONTHS).split())})\b))\s+",
@@ -74,6 +76,7 @@ class ToolContext(Struct, frozen=True):
     in_mind: set[str] = field(default_factory=set)
     warned: set[str] = field(default_factory=set)  # texts that were about to lose most they say
     outside: tuple[Tool, ...] = ()  # tools of other programs that may be used
+    room: int = PIECE_TOKENS  # tokens that a result may take
 
     @property
     def entity(self) -> Entity:
@@ -294,16 +297,22 @@ def _keep_most(
 
 
 def _expand(arguments: Mapping[str, Any], context: ToolContext) -> Result:
-    """Give what is behind a reference, a long text by pieces."""
+    """Give what is behind a reference, a long text by pieces.
+
+    Raises:
+        ValueError: If it has no such line.
+    """
     whole = prompt_memories.whole(context.runtime, arguments["ref"], context.session)
+    size = max(1, 4 * min(PIECE_TOKENS, context.room) - ROOM_OF_MARK)
     lines = whole.text.splitlines()
-    rows = [row[n : n + PIECE] for row in lines for n in range(0, len(row) or 1, PIECE)]
-    first = max(arguments.get("line", 1) - 1, 0)
+    rows = [row[n : n + size] for row in lines for n in range(0, len(row) or 1, size)]
+    first = arguments.get("line", 1) - 1
+    if not 0 <= first < max(1, len(rows)):
+        raise ValueError(f"it has {len(rows)} lines")
     ends = itertools.accumulate(len(row) + 1 for row in rows[first:])
-    shown = sum(end <= PIECE for end in ends) or 1
-    if not first and shown >= len(rows):
+    last = first + (sum(end <= size for end in ends) or 1)
+    if not first and last >= len(rows):
         return whole
-    last = min(first + shown, len(rows))
     more = f"; line {last + 1} begins the next" if last < len(rows) else ""
     piece = "\n".join(rows[first:last])
     return replace(whole, text=f"{piece}\n[lines {first + 1} to {last} of {len(rows)}{more}]")
@@ -315,39 +324,56 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     What others were told stays theirs as it is.
     """
     body, met = arguments["body"], _met(context)
+    book = knowledge.read(context.entity.knowledge)
+    given = knowledge.find(book, arguments["title"])
     title = knowledge.own_title(
-        knowledge.read(context.entity.knowledge),
+        book,
         arguments["title"],
-        ", ".join(met.get(one, one) for one in context.readers),
+        ", ".join(sorted(met.get(one, one) for one in context.readers)),
         lambda there: knowledge.is_of(there, context.readers),
     )
-    section = knowledge.find(knowledge.read(context.entity.knowledge), title)
-    old = section.text if section else ""
+    section = knowledge.find(book, title)
+    # what several know is no longer so for any of them; what comes instead is not for all
+    is_theirs = given is not None and base.may_read(given.provenance.audience, context.readers)
+    shared = given if is_theirs and title != arguments["title"] else None
+    old = "\n".join(one.text for one in (section, shared) if one is not None)
     named, missed = _sentences_of(arguments.get("gone", ""), old)
-    if section:
-        _vouch(context, body, there=_standing(old, section.provenance))
+    if section or shared:
+        there = [one for one in (section, shared) if one is not None]
+        _vouch(context, body, there="\n".join(_standing(one.text, one.provenance) for one in there))
+        if not body.strip():
+            _spoken_of(context, named)
     else:
         _vouch(context, title, body)
 
     def plan() -> Change | None:
-        book = knowledge.read(context.entity.knowledge)
-        there, why = knowledge.find(book, title), f"know about {title}"
-        if there is not None and not there.locked:
-            _may_correct(there.provenance, title, context)
-        text = knowledge.corrected(there.text, body, named) if there else body
-        if there is not None and named and not text.strip():
-            return knowledge.plan(book, knowledge.without(book, title, by_entity=True), why)
-        return knowledge.plan_set(
-            book,
-            title,
-            text,
-            why,
-            by_entity=True,
-            provenance=knowledge.joined(context.provenance, there),
-        )
+        book = before = knowledge.read(context.entity.knowledge)
+        for one in filter(None, (shared, section)):
+            there = knowledge.find(book, one.title)
+            if there is None or there.locked:
+                continue
+            _may_correct(there.provenance, one.title, context)
+            if one is shared or not body.strip():
+                left = knowledge.corrected(there.text, "", named)
+                book = (
+                    knowledge.with_section(
+                        book, one.title, left, by_entity=True, provenance=there.provenance
+                    )
+                    if left.strip()
+                    else knowledge.without(book, one.title, by_entity=True)
+                )
+        if body.strip():
+            there = knowledge.find(book, title)
+            book = knowledge.with_section(
+                book,
+                title,
+                knowledge.corrected(there.text, body, named) if there else body,
+                by_entity=True,
+                provenance=knowledge.joined(context.provenance, there),
+            )
+        return knowledge.plan(before, book, f"know about {title}", keeps=True)
 
-    new = knowledge.corrected(old, body, named)
-    replaced = knowledge.lost(old, new)
+    replaced = knowledge.lost(old, knowledge.corrected(old, body, named))
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
     more = f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}' if missed else ""
     return _planned(context, plan, more=f"{told}{more}")
@@ -433,12 +459,23 @@ def _set_before(text: str, person: str, context: ToolContext) -> reminders.Remin
     if len(meant) != 1:
         listed = "; ".join(f'"{said}"' for said in shown.values()) or "none"
         raise ValueError(f'not one reminder says "{text}"; set for them: {listed}')
+    _spoken_of(context, [meant[0].text])
+    return meant[0]
+
+
+def _spoken_of(context: ToolContext, texts: Sequence[str]) -> None:
+    """See to it that what is to go was spoken of, once something was read that is not theirs.
+
+    Raises:
+        RefusedError: If it was not.
+    """
     language = words.language(*(one.text for one in context.said))
     said = {stem for one in context.said for stem in words.stems(one.text, language)}
-    own = words.stems(meant[0].text, language)
-    if (context.read or context.in_mind) and said.isdisjoint(own):
-        raise RefusedError("something was read that is not theirs, and they did not speak of it")
-    return meant[0]
+    for text in texts if context.read or context.in_mind else ():
+        if said.isdisjoint(words.stems(text, language)):
+            raise RefusedError(
+                "something was read that is not theirs, and they did not speak of it"
+            )
 
 
 def _note(arguments: Mapping[str, str], context: ToolContext) -> Result:
@@ -639,9 +676,42 @@ READ_ONLY = frozenset(name for name, work in WORK.items() if work.only_reads)
 
 def tiers_read(messages: Iterable[Message]) -> set[str]:
     """Return the untrusted tiers of what tools gave; what was found in memory came to mind."""
-    found = {name for name, work in WORK.items() if work.own}
-    given = (one for one in messages if one.role == "tool" and one.extra.get("tool") not in found)
+    given = (one for one in messages if one.role == "tool" and not _is_own(one.extra.get("tool")))
     return {one.trust for one in given} & {*provenance.UNTRUSTED}
+
+
+def tiers_repeated(said: str, messages: Sequence[Message], results: Sequence[Result]) -> set[str]:
+    """Return the untrusted tiers of what an answer repeats: found in memory, or passed on.
+
+    Args:
+        said: The answer.
+        messages: Of the conversation before it.
+        results: What its own tools gave in this turn.
+    """
+    found = [(one.trust, one.text) for one in results]
+    found += [(one.trust, one.text) for one in messages if _is_own(one.extra.get("tool"))]
+    read = [(tier, line) for tier, text in found for line in _quotations(tier, text)]
+    people = [one.text for one in messages if one.role == "user"]
+    read += [("imported", text) for text in people if words.passes_on(text)]
+    own = [words.own_words(text) for text in people]
+    sentences = words.sentences(said)
+    return {
+        tier
+        for tier, text in read
+        if tier in provenance.UNTRUSTED
+        and any(origins.repeats(sentence, words.sentences(text), own) for sentence in sentences)
+    }
+
+
+def _is_own(name: Any) -> bool:
+    return name in WORK and WORK[name].own
+
+
+def _quotations(tier: str, text: str) -> list[str]:
+    """Return the lines of what a tool gave that say they are quoted; none says so: all of them."""
+    lines = text.splitlines()
+    marked = [line for line in lines if QUOTED_FROM.get(tier, tier) in line]
+    return marked or lines
 
 
 INTRODUCTION = (

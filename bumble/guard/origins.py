@@ -43,6 +43,16 @@ def share(
     return max((len(own & words.stems(text, code)) / len(own) for text in texts), default=0.0)
 
 
+LEAST_WORDS, REPEATED = 3, 0.5  # of a sentence that repeats a text: its words, their share
+
+
+def repeats(sentence: str, texts: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether a sentence says what one of some texts says, more than it says what others do."""
+    found = share(sentence, texts)
+    long_enough = len(own_words(sentence)) >= LEAST_WORDS
+    return long_enough and found >= REPEATED and found > share(sentence, others)
+
+
 MOST = 3  # texts that one sentence is traced to
 LEAST_GAIN = 0.2  # of the weight of its words: what a further text has to add
 

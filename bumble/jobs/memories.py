@@ -201,7 +201,10 @@ def _plan_facts(
     replaced, why = 0, ""
     for fact in memories.facts:
         title = knowledge.own_title(
-            book, fact.title, ", ".join(shown.names.values()), partial(_may_correct, shown, fact)
+            book,
+            fact.title,
+            ", ".join(sorted(shown.names.values())),
+            partial(_may_correct, shown, fact),
         )
         origin = _provenance(runtime, shown, fact.cited)
         try:
@@ -447,7 +450,9 @@ def _episode(
     told, source = telling(shown, whole, named, is_quoted=is_quoted)
     rests = () if source == episodes.EXCERPT else whole.narrative  # an excerpt is of all
     cited = shown.cited(_cites(rests))
-    trust = _trust(cited if is_quoted else shown.grounds(one.cites for one in rests))
+    drawn = shown.repeated(told.text)
+    grounds = (*shown.grounds(one.cites for one in rests), *drawn)
+    trust = _trust(cited if is_quoted else grounds)
     spoken = (
         cited
         if is_quoted
@@ -623,7 +628,9 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
     taken |= {change.path for change in archived}
     planned += renaming.plan_beliefs(renamings, runtime.entity, taken) if renamings else ()
     if memories.diary:
-        origin = _provenance(runtime, shown, shown.grounds(one.cites for one in memories.diary))
+        drawn = shown.repeated(" ".join(one.text for one in memories.diary))
+        grounds = (*shown.grounds(one.cites for one in memories.diary), *drawn)
+        origin = _provenance(runtime, shown, grounds)
         origin = replace(origin, trust=base.lowest_trust((origin.trust, "entity")))
         planned.append(
             journal.plan_add(

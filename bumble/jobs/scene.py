@@ -20,6 +20,7 @@ from bumble.body.config import EMOTIONS
 from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
+from bumble.guard import origins
 from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
@@ -117,6 +118,18 @@ class Scene(Struct, frozen=True, dict=True):
             return tuple(one for one in self.messages if one.role != "tool")
         ids = {one.id for cited in found for one in cited}
         return tuple(one for one in self.messages if one.id in ids)
+
+    def repeated(self, text: str) -> tuple[Message, ...]:
+        """Return what was read in it, cited or not, that a text repeats and no person said."""
+        said = [one.text for one in self.messages if one.role == "user"]
+        sentences = words.sentences(text)
+        return tuple(
+            one
+            for one in self.messages
+            if one.role != "user"
+            and is_untrusted(one.trust)
+            and any(origins.repeats(each, words.sentences(one.text), said) for each in sentences)
+        )
 
     def told(self, labels: Sequence[str]) -> list[KnownSentence]:
         """Return those of some known sentences that were told of somebody who isn't there."""

@@ -21,9 +21,11 @@ from bumble.files import disk
 from bumble.records import base, fields, jsonl, sessions
 from bumble.records.kind import About, Kind, Record, RecordKind, RecordView, Told
 from bumble.text import moments, printable
+from bumble.text.words import one_line, shorten
 
 HANDOVER_FILE = "handover.md"
 TAIL_BYTES = 65_536
+MAX_ORIGIN_CHARS = 40  # of what says where an imported conversation comes from
 REFERENCE_CHARS = 12  # of a blob's SHA-256, as markers in a prompt name it
 MAX_TRANSCRIPT_BYTES = 64_000_000
 
@@ -243,7 +245,8 @@ def from_elsewhere(file: Path) -> str:
     with suppress(OSError, UserError, ValueError):  # it went since it was found
         with disk.reading(file) as lines:
             origin = sessions.imported(json.loads(lines.readline()))
-        return f"imported from {origin.get('from')}" if origin else ""
+        named = shorten(one_line(str(origin.get("from"))), MAX_ORIGIN_CHARS) if origin else ""
+        return named and f"imported from {named}"
     return ""
 
 

@@ -59,7 +59,7 @@ def _whole(title: str, text: str) -> str:
 
 def begun(text: str) -> str:
     """Return the first clause of a text, as a title."""
-    first = next(iter(words.sentences(words.one_line(text))), "")
+    first = next(iter(words.sentences(words.one_line(text))), "").lstrip(f"{_MARKS}(–—-")
     return _cut(_CLAUSE.split(first)[0].strip(_MARKS))
 
 
