@@ -22,7 +22,7 @@ from msgspec import Struct
 from bumble.entity import changes, companions, git_operations, uncommitted, write_ahead
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.uncommitted import CYCLE, PendingCommit
-from bumble.errors import GitUnderWayError, MergeUnfinishedError
+from bumble.errors import GitUnderWayError, MergeUnfinishedError, UserError
 from bumble.files import disk, git, gitdir
 from bumble.text import yaml_edit
 
@@ -36,7 +36,6 @@ MERGING = ("-c", "merge.directoryRenames=false")
 PLAINLY = ("--ff", "--commit", "--no-squash", "--no-verify-signatures", "--no-autostash")
 # Two short records are so alike that git would take one for another by a new name.
 EXACT_RENAMES = ("-X", "find-renames=100%")
-AMID = "while git was in the middle of something"
 MAX_BODY_LINES = 100
 MAX_PATHSPECS = 500  # beyond, the whole folder is looked at
 BUSY_TRIES, BUSY_WAIT_SECONDS = 10, 0.1  # another git holds the index
@@ -244,11 +243,24 @@ class Commits:
             there = self._look(path for note in self.own for path in note.after)
             self.waits = there.waits or self._commit(self.own, there.entries)
         if self.waits:
-            if self.repository.under_way:
-                uncommitted.keep_copies(self.root, self.own[-1])
-                if self.joined:
-                    self._git(["add", "--all"], self.joined)  # so that git goes on
+            if self.joined and self.repository.under_way:
+                self._git(["add", "--all"], self.joined)  # so that git goes on
+            self._keep_copies(self.own[-1].after)
             self.policy.tell(f"written, but not committed yet: {self.waits}")
+
+    def _keep_copies(self, paths: Iterable[str]) -> None:
+        """Copy what was written amid a merge: whoever settles that may throw it away with the rest.
+
+        `git checkout --theirs .` takes every file from the index, `git reset --hard` from HEAD.
+        """
+        for path in paths if self.repository.under_way else ():
+            data = disk.read_if_there(self.repository.folder / path)
+            with suppress(UserError):  # it is written all the same
+                if data is not None:
+                    disk.write_atomic(self._copy(path), data)
+
+    def _copy(self, path: str) -> Path:
+        return self.repository.folder / changes.history_path(path, uncommitted.COPY)
 
     def adopt(self, change_set: changes.ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
@@ -333,12 +345,21 @@ class Commits:
         """Commit some sets as one, and drop their notes; return why that can't be done."""
         why = self._record(_message(sets), entries) if entries else ""
         if not why:
-            gone = uncommitted.end_copies(self.root, sets)
-            for path, copy in gone.items():
-                self.policy.tell(f"{path} is not as it was written {AMID}; that is kept: {copy}")
+            self._end_copies({path for note in sets for path in note.after})
             for note in sets:
                 disk.remove(note.file)
         return why
+
+    def _end_copies(self, paths: Iterable[str]) -> None:
+        """Remove the copies of files that are as they were written; say where the others are."""
+        copies = {path: copy for path in sorted(paths) if (copy := self._copy(path)).exists()}
+        waiting = uncommitted.notes(self.root) if copies else []
+        last = {path: after for note in waiting for path, after in note.after.items()}
+        for path in [path for path in copies if self._digest(path) == last[path]]:
+            disk.remove(copies.pop(path))
+        if copies:
+            kept = ", ".join(changes.history_path(path, uncommitted.COPY) for path in copies)
+            self.policy.tell(f"written while git was at work, and not there any more: see {kept}")
 
     def _look(self, paths: Iterable[str]) -> GitStanding:
         """Ask git how some files stand, and whether it is free to take a commit."""

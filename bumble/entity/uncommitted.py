@@ -7,9 +7,7 @@ noted counts for nothing here. Knows nothing of how commits are made.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +15,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.entity import changes, installation, write_ahead
-from bumble.errors import UnsafePathError, UserError
+from bumble.entity import changes, installation
+from bumble.errors import UnsafePathError
 from bumble.files import disk, git
 from bumble.text.words import shorten
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 NOTES = "uncommitted"  # below `.bumble/`
+COPY = "merge"  # in the name of a copy in `.history/` of what was written while a merge was open
 MAX_LINE_CHARS = 300
 
 
@@ -49,46 +48,6 @@ def notes(root: Path) -> list[PendingCommit]:
     One that can't be read is passed over too.
     """
     return [note for file in _files(root) if (note := _read(file)) is not None]
-
-
-def keep_copies(root: Path, note: PendingCommit) -> None:
-    """Copy what was written amid a merge: whoever settles that may throw it away with the rest.
-
-    `git checkout --theirs .` takes every file from the index, `git reset --hard` from HEAD.
-    """
-    for path, copy in _copies([note]):
-        data = disk.read_if_there(root / path)
-        with suppress(UserError):  # it is written all the same
-            if data is not None:
-                disk.write_atomic(root / copy, data)
-
-
-def end_copies(root: Path, some: Iterable[PendingCommit]) -> dict[str, str]:
-    """Remove the copies of files that are as the last note of them all has them.
-
-    Returns:
-        The files of some notes that are not, each with its last copy, which stays.
-    """
-    copies = [one for one in _copies(some) if os.path.lexists(root / one[1])]
-    waiting = notes(root) if copies else []
-    last = {path: after for note in waiting for path, after in note.after.items()}
-    gone = {}
-    for path, copy in copies:
-        if write_ahead.digest(disk.read_if_there(root / path)) == last.get(path):
-            disk.remove(root / copy)
-        else:
-            gone[path] = copy
-    return gone
-
-
-def _copies(some: Iterable[PendingCommit]) -> list[tuple[str, str]]:
-    """Return the files that some sets wrote, and where a copy of each is kept if git is busy."""
-    return [
-        (path, changes.history_path(path, f"merge-{digest[:12]}"))
-        for note in some
-        for path, digest in note.after.items()
-        if digest
-    ]
 
 
 def foreign(root: Path) -> list[Path]:
