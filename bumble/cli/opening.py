@@ -220,20 +220,7 @@ def open_entity(
 ) -> Opened:
     """Open the entity a command is about.
 
-    What happens before a command, in this order, by what the command does:
-
-        step                                 writes           only looks         incognito
-        a change set that was cut off        finished         finished           refused
-        what git was cut off in              ended            told               told
-        what another installation left       told             told               told
-        the settings                         read             read               read
-        what git merged without us           mended, told     told               left alone
-        what that brought of the forgotten   forgotten again  refused            left alone
-        how git is to merge the folder       set, or told     set, or told       left alone
-        rules that came from elsewhere       asked, or told   asked, or told     left alone
-
-    Settings come after what git was cut off in, for they may be half merged until then. While that
-    waits, what git merged is not looked at.
+    Finishes what a killed process left half written, unless nothing may be written.
 
     Args:
         shell: The process.
