@@ -111,16 +111,18 @@ def settled(path: Path) -> Path:
         UnsafePathError: If it leads out of that.
     """
     top = _top(os.fspath(path))
-    return path if top is None else Path(_below(top, os.fspath(path)))
+    return path if top is None else Path(*_settled(path, top))
 
 
-def _below(top: str, path: str) -> str:
-    way = path[len(top) :].lstrip(f"/{os.sep}")
-    return _real(_enclosures[top], way, path, named=way, advice=_ADVICE)
+def _settled(path: Path, top: str) -> tuple[str, str]:
+    """Return the home that a path lies in, and its way from there."""
+    home = _enclosures[top]
+    way = os.fspath(path)[len(top) :].lstrip(f"/{os.sep}")
+    return home, _led(home, way, str(path), named=os.path.normpath(way), advice=_ADVICE)
 
 
-def _real(home: str, way: str, path: str, *, named: str = "", advice: str = "") -> str:
-    """Return where a way from a home leads, links followed.
+def _led(home: str, way: str, path: str, *, named: str = "", advice: str = "") -> str:
+    """Return the way from a home to what lies at another, links followed.
 
     Args:
         home: A real folder.
@@ -141,7 +143,7 @@ def _real(home: str, way: str, path: str, *, named: str = "", advice: str = "") 
             raise UnsafePathError(path, f"it leads out of the entity folder{advice}")
         rest = os.path.relpath(real, home)
     _refuse_private(rest, path, named=named)
-    return f"{home}{os.sep}{rest}"
+    return rest or os.curdir
 
 
 def _is_straight(home: str, way: str) -> bool:
@@ -170,7 +172,7 @@ def _refuse_private(rest: str, path: str, *, named: str = "") -> None:
     parts = rest.casefold().split(os.sep)  # noqa: PTH206
     if ".git" in parts:
         raise UnsafePathError(path, "it leads to what is git's own")
-    if parts[0] == PRIVATE and not os.path.normpath(named).casefold().startswith(PRIVATE):
+    if parts[0] == PRIVATE and not named.casefold().startswith(PRIVATE):
         raise UnsafePathError(path, "it leads to what is bumble's own")
 
 
@@ -193,7 +195,7 @@ def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
     top = _top(name)
     if top is None:
         return os.open(name, flags | _PLAIN, mode)
-    return os.open(_below(top, name), flags | _PLAIN | _NO_LINK, mode)
+    return os.open(os.path.join(*_settled(path, top)), flags | _PLAIN | _NO_LINK, mode)  # noqa: PTH118
 
 
 @contextmanager
@@ -589,7 +591,7 @@ def inside(root: Path, relative: str) -> Path:
     if "\0" in relative or Path(relative).is_absolute() or re.match(r"^[A-Za-z]:|^[\\/]", relative):
         raise UnsafePathError(relative)
     home = _enclosures.get(os.fspath(root)) or os.path.realpath(root)
-    return Path(_real(home, relative, relative))
+    return Path(home, _led(home, relative, relative))
 
 
 def expanded(path: Path) -> Path:
