@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, reduce
 from itertools import groupby
@@ -76,10 +76,7 @@ class Mended(Struct, frozen=True):
 def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) -> Mended:
     """Merge by meaning what git left in conflict, and end the merge if nothing else is left.
 
-    Each step goes by what the one before made of the files: first what git's index holds in
-    conflict; then marks that were committed, or added to be, since no record that has them can be
-    read; then records that two clones made, which are known by their ids; last the cursors of the
-    talks, for which `state.yaml` and the transcripts have to be whole.
+    Marks are settled too where they were committed, or added to be: in the files of records.
 
     Args:
         root: Of the entity.
@@ -89,7 +86,7 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     place = git.at(root, trusted=policy.trusted)
     if place is None:
         return Mended()
-    mended = Mended()
+    settled = Mended()
     begun = {
         note: merge.incoming
         for note, merge in git_operations.cut_off(root).items()
@@ -97,20 +94,27 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     }
     if not place.unsafe and (begun or unmerged(place)):
         with changes.held(root, timeout_seconds=timeout_seconds):
-            mended = _go_on(root, place, policy, begun)
-    under_way, paths = place.repository.under_way, list(mended.paths)
+            settled = _go_on(root, place, policy, begun)
+    under_way = place.repository.under_way
     if under_way not in gitdir.SPARING:  # the rest, once that has ended
-        return mended
-    for plan in (partial(_without_any_marks, place, mended.left), _made_one):
-        left = changes.ChangeSet("git-merge: what a merge left", tuple(plan(root)))
-        commits.apply(root, left, policy, timeout_seconds=timeout_seconds)
-        paths += [change.path for change in left.changes]
-    if not mended.left and (merged := _merged(root)):
-        heard = tuple(filter(None, [_waiting_again(root, merged[1:])]))
-        waits = changes.ChangeSet("git-merge: what one side heard waits", heard)
-        commits.apply(root, waits, policy, timeout_seconds=timeout_seconds)
-        disk.write_cache(root / MERGED, merged[0].encode())
-    return Mended(tuple(paths), mended.kept, mended.left, under_way)
+        return settled
+    planned = [
+        change
+        for path in _marked(place)
+        if path not in settled.left and (change := _without_marks(root, path))
+    ]
+    planned += _made_one(root)
+    made, *sides = ("",) if settled.left else _merged(root) or ("",)
+    if planned:
+        change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
+        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+    if sides and (heard := _waiting_again(root, sides)):
+        change_set = changes.ChangeSet("git-merge: what one side heard waits", (heard,))
+        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+    if sides:
+        disk.write_cache(root / MERGED, made.encode())
+    paths = (*settled.paths, *(change.path for change in planned))
+    return Mended(paths, settled.kept, settled.left, under_way)
 
 
 def _merged(root: Path) -> tuple[str, ...]:
@@ -138,8 +142,8 @@ def _merged(root: Path) -> tuple[str, ...]:
 
 def hears_again(root: Path) -> bool:
     """Whether something waits again after a merge, which the next who writes sees to."""
-    merged = _merged(root)
-    return bool(merged) and _waiting_again(root, merged[1:]) is not None
+    _, *sides = _merged(root) or ("",)
+    return bool(sides) and _waiting_again(root, sides) is not None
 
 
 def _waiting_again(root: Path, sides: Sequence[str]) -> changes.Change | None:
@@ -177,8 +181,9 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
     place = git.at(root, trusted=trusted)
     if place is None:
         return []
-    planned = (change.path for change in (*_without_any_marks(place, (), root), *_made_one(root)))
-    return list(dict.fromkeys([*unmerged(place), *planned]))
+    marked = [path for path in _marked(place) if _without_marks(root, path)]
+    twins = (change.path for change in _made_one(root))
+    return list(dict.fromkeys([*unmerged(place), *marked, *twins]))
 
 
 def _made_one(root: Path) -> Iterator[changes.Change]:
@@ -411,14 +416,11 @@ def _unstage(place: git.Git, paths: Sequence[str]) -> None:
     place.call("update-index", "-z", "--index-info", stdin=stdin)
 
 
-def _without_any_marks(
-    place: git.Git, but: Collection[str], root: Path
-) -> Iterator[changes.Change]:
-    """Plan to merge what marks tell apart in the files that git knows, but for some."""
+def _marked(place: git.Git) -> list[str]:
+    """Return the files of the folder that git knows and that may hold marks."""
     options = ("-l", "-z", "-I", "--no-textconv", "--no-recurse-submodules")
     result = place.call("grep", *options, "-e", f"^{merge_marks.BEGIN}")
-    marked = (path for path in result.text.split("\0") if path and path not in but)
-    yield from filter(None, (_without_marks(root, path) for path in marked))
+    return list(filter(None, result.text.split("\0")))
 
 
 def _without_marks(root: Path, path: str) -> changes.Change | None:
