@@ -162,27 +162,15 @@ def _is_asked_for(root: Path) -> bool:
     return False
 
 
-class GitStanding(Struct, frozen=True):
-    """How some files stand with git, and whether it can take a commit of them."""
-
-    entries: tuple[TreeEntry, ...] = ()  # those that differ from the last commit
-    waits: str = ""  # why nothing can be committed now
-    code: int = 0  # how git ended that was asked; not 0: nothing is known of the files
-
-
 class Commits:
-    """Makes the commits of one change set; its methods are called with the lock held.
-
-    `begin` looks how the files of the set stand, commits what waits from earlier and what their
-    owner edited there, and notes the set; then it is written; `end` looks again and commits it.
-    What can't be committed waits, by its note, for the next set.
-    """
+    """Makes the commits of one change set; its methods are called with the lock held."""
 
     def __init__(self, root: Path, place: git.Git, policy: CommitPolicy, *, commits: bool) -> None:
         self.root, self.git, self.policy = root, place, policy
         self.repository = place.repository
         self.commits = commits
-        self.waits = ""  # why nothing can be committed
+        self.waits = ""  # why nothing can be committed now
+        self.blind = False  # git could not be asked how the files stand
         self.own: list[PendingCommit] = []  # what goes into the commit of this set
         self.joined: list[str] = []  # files that git left apart, as their owner has them now
 
@@ -223,16 +211,17 @@ class Commits:
         waiting = uncommitted.notes(self.root)
         noted = {path for note in waiting for path in note.after}
         self._begin(noted)
-        there = self._look({*touched, *noted})
+        entries = self._look({*touched, *noted})
         settled = {self._place(each.path) for each in change_set.changes if each.settles}
-        unmerged = {entry.path for entry in there.entries if entry.unmerged}.intersection(after)
+        unmerged = {entry.path for entry in entries if entry.unmerged}.intersection(after)
         if clash := sorted(unmerged.difference(settled)):
             _, back = gitdir.ENDINGS.get(self.repository.under_way, ("", ""))
             raise MergeUnfinishedError(self.root, clash, back)
-        if not self.commits or there.code == git.NOT_INSTALLED:
+        if not self.commits:
             return
         self.joined = sorted(unmerged)
-        self.waits = there.waits or self._commit_earlier(there.entries, waiting, touched)
+        if not self.waits:
+            self._commit_earlier(entries, waiting, touched)
         self.own.append(self._noted(change_set, after))
 
     def end(self) -> None:
@@ -240,8 +229,7 @@ class Commits:
         if not self.own or (self.own[-1].opens and not self.waits):
             return
         if not self.waits:
-            there = self._look(path for note in self.own for path in note.after)
-            self.waits = there.waits or self._commit(self.own, there.entries)
+            self._commit(self.own, self._look(path for note in self.own for path in note.after))
         if self.waits:
             if self.joined and self.repository.under_way:
                 self._git(["add", "--all"], self.joined)  # so that git goes on
@@ -272,13 +260,14 @@ class Commits:
     def catch_up(self, *, turns: bool) -> Waiting:
         """Commit what is noted, without a set of its own; return what has to wait."""
         waiting = [note for note in uncommitted.notes(self.root) if turns or not note.opens]
-        there = self._look([path for note in waiting for path in note.after])
-        why = there.waits or self._commit_earlier(there.entries, waiting, [])
-        if not why:
+        entries = self._look([path for note in waiting for path in note.after])
+        if not self.waits:
+            self._commit_earlier(entries, waiting, [])
+        if not self.waits:
             return Waiting()
-        changed = {entry.path for entry in there.entries}
-        left = (note for note in waiting if there.code or not changed.isdisjoint(note.after))
-        return Waiting(tuple(left), why)
+        changed = {entry.path for entry in entries}
+        left = (note for note in waiting if self.blind or not changed.isdisjoint(note.after))
+        return Waiting(tuple(left), self.waits)
 
     def keep_edits(self, readable: Callable[[Path, Iterable[str]], set[str]]) -> str:
         """Commit what differs from the last commit and is of no set; return why it can't."""
@@ -287,10 +276,12 @@ class Commits:
         noted = {path for note in uncommitted.notes(self.root) for path in note.after}
         self._begin(noted)
         edited = changed(self.git) - noted
-        there = self._look(edited) if edited else GitStanding()
-        records = readable(self.root, (entry.path for entry in there.entries if entry.unknown))
-        entries = [entry for entry in there.entries if not entry.unknown or entry.path in records]
-        return there.waits or self._record(_by_hand(entries), entries) if entries else ""
+        every = self._look(edited) if edited else []
+        records = readable(self.root, (entry.path for entry in every if entry.unknown))
+        entries = [entry for entry in every if not entry.unknown or entry.path in records]
+        if entries and not self.waits:
+            self._record(_by_hand(entries), entries)
+        return self.waits if entries else ""
 
     def _begin(self, noted: Collection[str]) -> None:
         """Commit the entity whole where git knows nothing of it: a part of it is no entity.
@@ -306,21 +297,15 @@ class Commits:
             return
         new = (path for path in changed(self.git).difference(noted) if write_ahead.is_written(path))
         kept = [path for path in new if path.partition("/")[0] != write_ahead.WORKSPACE]
-        there = self._look(path for path in kept if self._place(path))
-        unknown = [entry for entry in there.entries if entry.unknown]
-        if unknown and not there.waits:
+        entries = self._look(path for path in kept if self._place(path))
+        unknown = [entry for entry in entries if entry.unknown]
+        if unknown and not self.waits:
             self._record(BEGUN, unknown)
 
     def _commit_earlier(
         self, entries: Sequence[TreeEntry], waiting: Sequence[PendingCommit], paths: Collection[str]
-    ) -> str:
-        """Commit what was written earlier, then what was edited by hand in the set's files.
-
-        What was said in a turn that goes on in this set waits for its commit (`own`).
-
-        Returns:
-            Why that can't be done; empty if it is.
-        """
+    ) -> None:
+        """Commit what was written earlier, then what was edited by hand in the set's files."""
         changed = {entry.path for entry in entries}
         as_written = {
             path
@@ -332,23 +317,23 @@ class Commits:
             note for note in waiting if note.opens and any(path in paths for path in note.after)
         ]
         own_paths = {path for note in self.own for path in note.after}
-        why = ""
         if earlier := [note for note in waiting if note not in self.own]:
             left = {path for note in earlier for path in note.after} & as_written - own_paths
-            why = self._commit(earlier, [entry for entry in entries if entry.path in left])
+            self._commit(earlier, [entry for entry in entries if entry.path in left])
         edited = [
             entry for entry in entries if entry.path in paths and entry.path not in as_written
         ]
-        return why or (self._record(_by_hand(edited), edited) if edited else "")
+        if edited and not self.waits:
+            self._record(_by_hand(edited), edited)
 
-    def _commit(self, sets: Sequence[PendingCommit], entries: Sequence[TreeEntry]) -> str:
-        """Commit some sets as one, and drop their notes; return why that can't be done."""
-        why = self._record(_message(sets), entries) if entries else ""
-        if not why:
+    def _commit(self, sets: Sequence[PendingCommit], entries: Sequence[TreeEntry]) -> None:
+        """Commit some sets as one, and drop their notes."""
+        if entries:
+            self._record(_message(sets), entries)
+        if not self.waits:
             self._end_copies({path for note in sets for path in note.after})
             for note in sets:
                 disk.remove(note.file)
-        return why
 
     def _end_copies(self, paths: Iterable[str]) -> None:
         """Remove the copies of files that are as they were written; say where the others are."""
@@ -361,11 +346,13 @@ class Commits:
             kept = ", ".join(changes.history_path(path, uncommitted.COPY) for path in copies)
             self.policy.tell(f"written while git was at work, and not there any more: see {kept}")
 
-    def _look(self, paths: Iterable[str]) -> GitStanding:
+    def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
         wanted = sorted(set(paths))
-        if closed := self._closed(wanted):
-            return GitStanding((), closed, git.REFUSED)
+        self.waits = self._closed(wanted)
+        self.blind = bool(self.waits)
+        if self.blind:
+            return []
         self._let_others_finish()
         specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
         status = self.git.call(
@@ -374,11 +361,15 @@ class Commits:
             *STATUS,
             *("--untracked-files=all", "--ignore-submodules=all", "--", *specs),
         )
-        if status.code != 0:
-            return GitStanding((), f"git refuses: {status.why}", status.code)
+        self.blind = status.code != 0
+        if self.blind:
+            self.waits = f"git refuses: {status.why}"
+            self.commits = self.commits and status.code != git.NOT_INSTALLED
+            return []
         detached, every = _entries(status, self.repository.prefix)
-        entries = tuple(entry for entry in every if entry.path in wanted)
-        return GitStanding(entries, self._in_the_way(entries, detached=detached))
+        entries = [entry for entry in every if entry.path in wanted]
+        self.waits = self._in_the_way(entries, detached=detached)
+        return entries
 
     def _let_others_finish(self) -> None:
         """Wait a moment for another git, such as that of a writer which was killed."""
@@ -428,28 +419,23 @@ class Commits:
     def _advice(self) -> str:
         return f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
 
-    def _record(self, message: str, entries: Sequence[TreeEntry]) -> str:
-        """Make one commit of some files as they are in the folder, and of nothing else.
-
-        Returns:
-            Why that can't be done; empty if it is.
-        """
-        paths = [entry.path for entry in entries]
+    def _record(self, message: str, entries: Sequence[TreeEntry]) -> None:
+        """Make one commit of some files as they are in the folder, and of nothing else."""
         new = [entry.path for entry in entries if entry.unknown]
-        # a commit of chosen files takes only those git knows
-        why, made = self._git(["add", "--intent-to-add"], new) if new else ("", True)
-        if not why:
+        if new:  # a commit of chosen files takes only those git knows
+            self._git(["add", "--intent-to-add"], new)
+        if not self.waits:
             options = ["--only", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace"]
-            why, made = self._git(["commit", *options, "-m", message], paths)
-        if not (why or made):  # else no merge would pass what differs by line ends alone
-            why, _ = self._git(["add", "--all"], paths)
-        return why
+            paths = [entry.path for entry in entries]
+            made = self._git(["commit", *options, "-m", message], paths)
+            if not (made or self.waits):  # else no merge would pass what differs by line ends alone
+                self._git(["add", "--all"], paths)
 
-    def _git(self, command: Sequence[str], paths: Sequence[str]) -> tuple[str, bool]:
-        """Run a command that writes, on some files.
+    def _git(self, command: Sequence[str], paths: Sequence[str]) -> bool:
+        """Run a command that writes, on some files; why it fails is why they wait.
 
         Returns:
-            Why that can't be done, and whether there was something to do.
+            Whether there was something to do.
         """
         options = ("-c", "i18n.commitEncoding=UTF-8", "--literal-pathspecs", *command)
         for _ in range(BUSY_TRIES):
@@ -459,11 +445,12 @@ class Commits:
             is_refused = any(not line.startswith("warning: ") for line in result.err.splitlines())
             if result.code == 0 or (result.code == 1 and not is_refused):
                 # or there is nothing to commit: line ends alone, or a killed writer did it
-                return "", result.code == 0
+                return result.code == 0
             if not _is_held(result):
                 break
             time.sleep(BUSY_WAIT_SECONDS)
-        return self._busy if _is_held(result) else f"git refuses: {result.why}", False
+        self.waits = self._busy if _is_held(result) else f"git refuses: {result.why}"
+        return False
 
     @property
     def _busy(self) -> str:
