@@ -40,7 +40,6 @@ SIDES = patterns.compile(r"\.merge_file_\w{6}")  # the files git gives a merge d
 WAIT_SECONDS = 0.1
 SLACK_SECONDS = 2.0  # of the clock of a file system
 MERGE, CONCLUDE = "merge", "end of a merge"  # ours; and what git began, which we go on with
-TAKEN_BACK = "A merge that was cut off was taken back; `bumble sync` does it again."
 
 
 class Operation(Struct, frozen=True):
@@ -161,18 +160,22 @@ def settle(root: Path, place: git.Git) -> str:
     operations = cut_off(root)
     if not operations or place.unsafe:
         return ""
-    for operation in operations.values():
-        _clear_locks(place, operation)
-    if any(map(is_at_work, locks(place.repository))):
-        return ""  # somebody else's git: the next time
-    told = []
+    undone, kept = False, list[str]()
     for note, operation in operations.items():
+        _clear_locks(place, operation)
         if operation.what == CONCLUDE and place.repository.merging == operation.incoming:
-            continue  # whoever makes commits ends it
+            continue  # whoever makes commits does it
+        if any(map(is_at_work, locks(place.repository))):
+            continue  # somebody else's git: the next time
         if operation.what == MERGE:
-            told.append(_end_merge(root, place, operation))
+            copies = _end_merge(root, place, operation)
+            undone = undone or copies is not None
+            kept += copies or ()
         disk.remove(note)
-    return "\n".join(filter(None, told))
+    if not undone:
+        return ""
+    edits = f"\nWhat was edited since is kept: {', '.join(kept)}" if kept else ""
+    return f"A merge that was cut off was taken back; `bumble sync` does it again.{edits}"
 
 
 def _wait_for_merge(root: Path) -> None:
@@ -225,34 +228,29 @@ def _staged(place: git.Git, index: Path) -> frozenset[str] | None:
     return frozenset(filter(None, result.text.split("\0"))) if result.code == 0 else None
 
 
-def _end_merge(root: Path, place: git.Git, merge: Operation) -> str:
-    """Take back a merge that has not become a commit, and end one that has; return what to tell.
+def _end_merge(root: Path, place: git.Git, merge: Operation) -> list[str] | None:
+    """Take back a merge that had not become a commit.
+
+    Returns:
+        Copies of what was written to its files since; None if there was nothing to take back.
 
     Raises:
         FolderUnwritableError: If git can't put it all back.
     """
-    for path in place.repository.top.glob(".merge_file_*"):
+    repository = place.repository
+    for path in repository.top.glob(".merge_file_*"):
         if SIDES.fullmatch(path.name):
             disk.remove(path)
-    under_way, merging = place.repository.under_way, place.repository.merging
-    if under_way not in ("", "a merge") or merging not in ("", merge.incoming):
-        return ""  # the owner's own, begun since
-    if place.call("rev-parse", "--verify", "--quiet", "HEAD").text.strip() == merge.head:
-        kept = _take_back(root, place, merge)
-        return TAKEN_BACK + (f"\nWhat was edited since is kept: {', '.join(kept)}" if kept else "")
-    if merging and place.call("merge-base", "--is-ancestor", merging, "HEAD").code == 0:
-        place.call("merge", "--quit")
-    return ""
-
-
-def _take_back(root: Path, place: git.Git, merge: Operation) -> list[str]:
-    """Put back what a merge has touched; return copies of what was written there since.
-
-    Raises:
-        FolderUnwritableError: If git can't put it all back.
-    """
-    top_folder, private = place.repository.top, place.repository.private
-    top = git.Git(gitdir.Repository(top_folder, top_folder, private), place.trusted)
+    merging = repository.merging
+    if repository.under_way not in ("", "a merge") or merging not in ("", merge.incoming):
+        return None  # the owner's own, begun since
+    whole = gitdir.Repository(repository.top, repository.top, repository.private)
+    top = git.Git(whole, place.trusted)
+    head = top.call("rev-parse", "--verify", "--quiet", "HEAD").text.strip()
+    if head != merge.head:  # it is a commit, and only its end is missing
+        if merging and top.call("merge-base", "--is-ancestor", merging, "HEAD").code == 0:
+            top.call("merge", "--quit")
+        return None
     between = ("--name-only", "--no-renames", "-z", merge.head)
     brought = top.call("diff-tree", "-r", *between, merge.incoming).text.split("\0")
     staged = top.call("diff-index", "--cached", *between).text.split("\0")
