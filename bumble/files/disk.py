@@ -18,7 +18,7 @@ import stat
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -176,14 +176,19 @@ def _refuse_private(rest: str, path: str, *, named: str = "") -> None:
         raise UnsafePathError(path, "it leads to what is bumble's own")
 
 
+_WALKS = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)  # a pipe keeps nobody waiting
+_LINK_ON_THE_WAY = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 
 def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
     """Open a file; below an enclosed folder, none that lies elsewhere.
 
-    Links are followed first; a link that has taken the file's place since is not.
+    The way is walked folder by folder and no link followed, so that none can be put there between
+    the look and the opening. Where there are links, they are followed first and what they lead to
+    is walked; where the system can't walk, that has to do.
 
     Raises:
         UnsafePathError: If the path leads out.
@@ -193,9 +198,30 @@ def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
     if is_passed_over(path) and not flags & os.O_CREAT:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     top = _top(name)
-    if top is None:
-        return os.open(name, flags | _PLAIN, mode)
-    return os.open(os.path.join(*_settled(path, top)), flags | _PLAIN | _NO_LINK, mode)  # noqa: PTH118
+    if top is None or not _WALKS:
+        return os.open(settled(path), flags | _PLAIN, mode)
+    parts = name[len(top) :].split("/")
+    if os.pardir not in parts:
+        try:
+            return _walked(top, parts, flags | _PLAIN, mode)
+        except OSError as error:
+            if error.errno not in _LINK_ON_THE_WAY:
+                raise
+    home, rest = _settled(path, top)
+    return _walked(home, rest.split("/"), flags | _PLAIN, mode)
+
+
+def _walked(home: str, parts: Sequence[str], flags: int, mode: int) -> int:
+    *above, name = [part for part in parts if part not in ("", os.curdir)] or [os.curdir]
+    place = os.open(home, _FOLDER & ~_NO_LINK)
+    try:
+        for part in above:
+            below = os.open(part, _FOLDER, dir_fd=place)
+            os.close(place)
+            place = below
+        return os.open(name, flags | _NO_LINK, mode, dir_fd=place)
+    finally:
+        os.close(place)
 
 
 @contextmanager
