@@ -178,16 +178,6 @@ class MergeUnfinishedError(RefusedError):
         )
 
 
-class GitUnderWayError(RefusedError):
-    """git is in the middle of something that would take back what is written meanwhile."""
-
-    def __init__(self, root: Path, under_way: str, advice: str) -> None:
-        super().__init__(
-            f"{root}: {under_way} is under way in git, which may take back what is written now\n"
-            f"Nothing has been written. {advice}"
-        )
-
-
 class SyncError(RefusedError):
     """The folder could not be brought together with its other clones."""
 

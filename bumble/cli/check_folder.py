@@ -364,13 +364,10 @@ def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
     git_here = f"git -C {shlex.quote(str(root))}"
     if under_way := place.repository.under_way:
         on, back = gitdir.ENDINGS[under_way]
-        kept, more = ("committed", "") if under_way in gitdir.SPARING else ("written", "")
-        if under_way == "a merge":
-            more = "; git refuses that where bumble has written since to what it brought"
         yield Finding(
             "git-under-way",
-            f"{under_way} is under way, and nothing is {kept} until it ends: settle what is in "
-            f"conflict and go on with `{git_here} {on}`, or take it back{more}",
+            f"{under_way} is under way, and nothing is committed until it ends: settle what is in "
+            f"conflict and go on with `{git_here} {on}`, or take it back",
             ".",
             fix=f"{git_here} {back}",
         )
@@ -388,7 +385,7 @@ def _find_under_way(root: Path, place: git.Git) -> Iterator[Finding]:
 def _find_uncommitted(root: Path, place: git.Git) -> Iterator[Finding]:
     """Find what bumble wrote and has not committed."""
     noted = {path for note in uncommitted.notes(root) for path in note.after}
-    changed = commits.changed(place) & noted if noted else set()
+    changed = (commits.changed(place) & noted) | {*clone.taken_back(root)} if noted else set()
     if changed:
         more = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
         yield Finding(

@@ -116,7 +116,9 @@ def mend(report: Checkup, lock_timeout: float | None, *, adopts: bool) -> bool:
         settle_git(shell, root, timeout_seconds=wait)
         _mend_files(opened.entity, policy, wait, adopts=adopts)
         if report.has("git-cut-off", "git-uncommitted") or _is_half_merged(report):
-            clone.mend(root, policy, timeout_seconds=wait)
+            mended = clone.mend(root, policy, timeout_seconds=wait)
+            if mended.lost:  # the notes of it go
+                output.warn(shell, mended.sentence)
         if report.has("forgotten-back"):
             forget.forget_again(
                 *(opened.entity, policy, shell.own_caches(root)),

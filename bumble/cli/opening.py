@@ -364,8 +364,11 @@ def _teach_git(opened: Opened) -> None:
 
 def _maybe_half_merged(root: Path) -> gitdir.Repository | None:
     """Return the repository of a folder that git may have left half merged; None: it has not."""
-    found = gitdir.find(root)
-    return found if found is not None and approvals.may_be_half_merged(root, found) else None
+    if (found := gitdir.find(root)) is None:
+        return None
+    return (
+        found if approvals.may_be_half_merged(root, found) or uncommitted.taken_back(root) else None
+    )
 
 
 def _check_merges(opened: Opened) -> None:

@@ -257,8 +257,7 @@ def _drafted(root: Path, changes: Sequence[Change]) -> tuple[list[_Draft], dict[
         if change.keeps and draft.data is not None and new != draft.data:
             shown = companions.parted(change.path, draft.data)[0][1] or b""
             there = write_ahead.read(path) if draft.data == draft.found else None
-            earlier = there or shown
-            kept[history_path(change.path, disk.sha256(earlier)[:12])] = earlier
+            kept[history_path(change.path, there or shown)] = there or shown
         draft.data = new
     return list(drafts.values()), kept
 
@@ -296,10 +295,10 @@ def _step(root: Path, path: str, data: bytes | None) -> tuple[IntentStep, bytes 
     return IntentStep(path, before, write_ahead.digest(data), None), data
 
 
-def history_path(path: str, version: str) -> str:
-    """Return where a version of a file is kept; a word, or the beginning of its hash, names it."""
+def history_path(path: str, data: bytes) -> str:
+    """Return where an earlier version of a file is kept."""
     place = PurePosixPath(path)
-    return str(HISTORY / place.with_name(f"{place.stem}.{version}{place.suffix}"))
+    return str(HISTORY / place.with_name(f"{place.stem}.{disk.sha256(data)[:12]}{place.suffix}"))
 
 
 def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -> None:

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import changes, companions, git_operations, uncommitted, write_ahead
 from bumble.entity.folder import ENTITY_FILE
 from bumble.entity.uncommitted import CYCLE, PendingCommit
-from bumble.errors import GitUnderWayError, MergeUnfinishedError, UserError
+from bumble.errors import MergeUnfinishedError
 from bumble.files import disk, git, gitdir
 from bumble.text import yaml_edit
 
@@ -172,32 +173,18 @@ class Commits:
         self.waits = ""  # why nothing can be committed now
         self.blind = False  # git could not be asked how the files stand
         self.own: list[PendingCommit] = []  # what goes into the commit of this set
-        self.joined: list[str] = []  # files that git left apart, as their owner has them now
+        self.stored: dict[str, str] | None = None  # the blobs of its files as they were
 
     def settle(self) -> None:
         """Bring to an end what git was cut off in: a file may become what it was before."""
         git_operations.settle(self.root, self.git)
 
-    def check_free(self) -> None:
-        """Make sure that git is in the middle of nothing that would take back what is written.
-
-        Raises:
-            GitUnderWayError: If it is.
-        """
-        under_way = self.repository.under_way
-        if under_way not in gitdir.SPARING and (
-            self.commits or git.tracked(self.root, ENTITY_FILE)
-        ):
-            raise GitUnderWayError(self.root, under_way, self.repository.ends_by)
-
     def begin(self, change_set: changes.ChangeSet, steps: Sequence[write_ahead.IntentStep]) -> None:
         """Commit what was there before, and note what comes.
 
         Raises:
-            GitUnderWayError: If git is in the middle of something that would take that back.
             MergeUnfinishedError: If a file is to be written that holds the sides of a merge.
         """
-        self.check_free()
         if not self.commits and not self.repository.under_way:
             return
         after = dict[str, str | None]()
@@ -213,16 +200,16 @@ class Commits:
         self._begin(noted)
         entries = self._look({*touched, *noted})
         settled = {self._place(each.path) for each in change_set.changes if each.settles}
-        unmerged = {entry.path for entry in entries if entry.unmerged}.intersection(after)
-        if clash := sorted(unmerged.difference(settled)):
+        unmerged = (entry.path for entry in entries if entry.unmerged)
+        if clash := [path for path in unmerged if path in after and path not in settled]:
             _, back = gitdir.ENDINGS.get(self.repository.under_way, ("", ""))
             raise MergeUnfinishedError(self.root, clash, back)
         if not self.commits:
             return
-        self.joined = sorted(unmerged)
         if not self.waits:
             self._commit_earlier(entries, waiting, touched)
         self.own.append(self._noted(change_set, after))
+        self.stored = self._store(after)
 
     def end(self) -> None:
         """Commit what was written."""
@@ -231,24 +218,37 @@ class Commits:
         if not self.waits:
             self._commit(self.own, self._look(path for note in self.own for path in note.after))
         if self.waits:
-            if self.joined and self.repository.under_way:
-                self._git(["add", "--all"], self.joined)  # so that git goes on
-            self._keep_copies(self.own[-1].after)
+            self._stage()
             self.policy.tell(f"written, but not committed yet: {self.waits}")
 
-    def _keep_copies(self, paths: Iterable[str]) -> None:
-        """Copy what was written amid a merge: whoever settles that may throw it away with the rest.
+    def _stage(self) -> None:
+        """Have what git is in the middle of go on with what was written, and keep that.
 
-        `git checkout --theirs .` takes every file from the index, `git reset --hard` from HEAD.
+        It refuses to go on where files differ from its index, and takes back what is in there, and
+        what the owner adds. So git stores what was written, whether it can add that now or not.
         """
-        for path in paths if self.repository.under_way else ():
-            data = disk.read_if_there(self.repository.folder / path)
-            with suppress(UserError):  # it is written all the same
-                if data is not None:
-                    disk.write_atomic(self._copy(path), data)
+        note = self.own[-1]
+        before, after = self.stored, self._store(note.after)
+        if before is None or after is None:
+            return
+        staged = {p: (before.get(p, ""), after.get(p, "")) for p in sorted({*before, *after})}
+        uncommitted.put(replace(note, staged=staged, begun=git_operations.begun(self.git)))
+        waits, listed = self.waits, ("--literal-pathspecs", "ls-files", "-z", "--", *note.after)
+        if known := self.git.call(*listed).text.split("\0")[:-1]:
+            self._git(["add", "--all"], known)
+        self.waits = waits
 
-    def _copy(self, path: str) -> Path:
-        return self.repository.folder / changes.history_path(path, uncommitted.COPY)
+    def _store(self, paths: Iterable[str]) -> dict[str, str] | None:
+        """Have git store some files as they are, those that are there; return the blob of each.
+
+        None if git is in the middle of nothing that could take them back, or can't.
+        """
+        there = [path for path in paths if self._digest(path) is not None]
+        is_open = self.repository.under_way not in ("", "a bisection")
+        if self.blind or not is_open or self._unfiltered(there):
+            return None
+        stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=git.listed(there, "\n"))
+        return dict(zip(there, stored.text.split(), strict=True)) if stored.code == 0 else None
 
     def adopt(self, change_set: changes.ChangeSet) -> None:
         """Commit the files of a set as they lie in the folder."""
@@ -313,6 +313,9 @@ class Commits:
             for path, after in note.after.items()
             if path in changed and self._digest(path) == after
         }
+        # whoever knows how files merge writes that again
+        gone = uncommitted.taken_back(self.root)
+        waiting = [note for note in waiting if note not in gone]
         self.own = [
             note for note in waiting if note.opens and any(path in paths for path in note.after)
         ]
@@ -331,20 +334,8 @@ class Commits:
         if entries:
             self._record(_message(sets), entries)
         if not self.waits:
-            self._end_copies({path for note in sets for path in note.after})
             for note in sets:
                 disk.remove(note.file)
-
-    def _end_copies(self, paths: Iterable[str]) -> None:
-        """Remove the copies of files that are as they were written; say where the others are."""
-        copies = {path: copy for path in sorted(paths) if (copy := self._copy(path)).exists()}
-        waiting = uncommitted.notes(self.root) if copies else []
-        last = {path: after for note in waiting for path, after in note.after.items()}
-        for path in [path for path in copies if self._digest(path) == last[path]]:
-            disk.remove(copies.pop(path))
-        if copies:
-            kept = ", ".join(changes.history_path(path, uncommitted.COPY) for path in copies)
-            self.policy.tell(f"written while git was at work, and not there any more: see {kept}")
 
     def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""

@@ -330,6 +330,20 @@ def _remove(top: Path, path: str) -> None:
             (top / folder).rmdir()
 
 
+def begun(place: git.Git) -> tuple[str, str]:
+    """Return on which branch began what git is in the middle of, and where the way back leads."""
+    head = place.call("rev-parse", "HEAD", "--symbolic-full-name", "HEAD").text.split() or [""]
+    noted = [
+        (gitdir.content(place.repository.private / folder / name) or b"")
+        .decode(errors="replace")
+        .split()
+        for name in ("head-name", "orig-head", "head")
+        for folder in ("rebase-merge", "rebase-apply", "sequencer")
+    ]
+    branch = next(filter(None, noted[:3]), head)[-1]  # "detached HEAD", say
+    return branch, next(filter(None, noted[3:]), head)[0]
+
+
 def locks(repository: gitdir.Repository, patterns: Sequence[str] = LOCKS) -> list[Path]:
     """Return the locks that lie in a repository, whosever they are."""
     tops = dict.fromkeys((repository.private, repository.common))

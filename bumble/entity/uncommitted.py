@@ -7,7 +7,7 @@ noted counts for nothing here. Knows nothing of how commits are made.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from bumble.entity import changes, installation
+from bumble.entity import changes, installation, write_ahead
 from bumble.errors import UnsafePathError
 from bumble.files import disk, git
 from bumble.text.words import shorten
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
 NOTES = "uncommitted"  # below `.bumble/`
-COPY = "merge"  # in the name of a copy in `.history/` of what was written while a merge was open
 MAX_LINE_CHARS = 300
 
 
@@ -35,6 +34,10 @@ class PendingCommit(Struct, frozen=True):
     trailers: tuple[tuple[str, str], ...]
     after: Mapping[str, str | None]  # SHA-256 by path
     opens: bool
+    # what git has of it, by path, if it was in the middle of something: blobs before and after
+    staged: Mapping[str, Sequence[str]] = {}
+    # on which branch that began, and the commit that the way back leads to
+    begun: Sequence[str] = ("", "")
 
     @property
     def cycle(self) -> str:
@@ -48,6 +51,22 @@ def notes(root: Path) -> list[PendingCommit]:
     One that can't be read is passed over too.
     """
     return [note for file in _files(root) if (note := _read(file)) is not None]
+
+
+def taken_back(root: Path) -> list[PendingCommit]:
+    """Return what was written while git was in the middle of something, and is not there since."""
+    found = notes(root)
+    gone = changed_since(root, found)
+    return [note for note in found if not gone.isdisjoint(note.staged)]
+
+
+def changed_since(root: Path, found: Sequence[PendingCommit]) -> set[str]:
+    """Return the files of some notes, all there are, that are not as the last of these has them."""
+    last = {path: digest for note in found for path, digest in note.after.items()}
+    staged = {path for note in found for path in note.staged}
+    return {
+        path for path in staged if write_ahead.digest(disk.read_if_there(root / path)) != last[path]
+    }
 
 
 def foreign(root: Path) -> list[Path]:

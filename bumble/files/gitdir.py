@@ -7,7 +7,6 @@ where that leads and whom it belongs to is looked at before git is.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, islice
@@ -24,28 +23,22 @@ MESSAGE = "COMMIT_EDITMSG"
 WRITTEN_FLAT = ("info", "objects", "objects/info", "objects/pack")
 WRITTEN_DEEP = ("logs", "refs")
 TREE_FILES = (".gitignore", ".gitattributes")
-UNDER_WAY = {  # a rebase stops at merges and picks of its own, which end with it
-    "rebase-merge": "a rebase",
-    "rebase-apply/applying": "a series of patches",
-    "rebase-apply": "a rebase",
+UNDER_WAY = {
     "MERGE_HEAD": "a merge",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
 # How git goes on with it, and how it is taken back.
 ENDINGS = {
-    "a rebase": ("rebase --continue", "rebase --abort"),
-    "a series of patches": ("am --continue", "am --abort"),
     "a merge": ("merge --continue", "merge --abort"),
+    "a rebase": ("rebase --continue", "rebase --abort"),
     "a cherry-pick": ("cherry-pick --continue", "cherry-pick --abort"),
     "a revert": ("revert --continue", "revert --abort"),
     "a bisection": ("bisect log", "bisect reset"),
 }
-# Amid these a file may be written: git goes on though it differs from the index, and its way back
-# keeps such a file or refuses. A rebase, or who picks several commits, would not go on, and
-# `rebase --abort` takes back what was written.
-SPARING = ("", "a merge", "a bisection")
 
 
 class Repository(Struct, frozen=True):
@@ -66,13 +59,6 @@ class Repository(Struct, frozen=True):
         """What git is in the middle of: `a merge`, `a rebase`; empty if nothing."""
         states = (what for name, what in UNDER_WAY.items() if (self.private / name).exists())
         return next(states, "")
-
-    @property
-    def ends_by(self) -> str:
-        """How its owner ends what git is in the middle of, in a sentence."""
-        git_here = f"git -C {shlex.quote(str(self.folder))}"
-        on, back = ENDINGS[self.under_way]
-        return f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
 
     @property
     def merging(self) -> str:

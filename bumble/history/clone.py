@@ -21,8 +21,9 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from bumble.entity import approvals, changes, commits, companions, git_operations
+from bumble.entity import approvals, changes, commits, companions, git_operations, uncommitted
 from bumble.entity.folder import PRIVATE, Entity
 from bumble.errors import (
     FolderUnwritableError,
@@ -52,13 +53,21 @@ class Mended(Struct, frozen=True):
     kept: tuple[str, ...] = ()  # changed on one side, deleted on the other
     left: tuple[str, ...] = ()  # for a person to settle
     under_way: str = ""  # what git is still in the middle of: "a rebase"
+    again: tuple[str, ...] = ()  # written while it was, taken back with it, and written again
+    lost: tuple[str, ...] = ()  # likewise, but the owner has gone on since: what shows each
 
     @property
     def sentence(self) -> str:
         """Say what was done; empty if nothing was."""
-        if not (self.paths or self.kept):
-            return ""
         lines = []
+        if self.again:
+            again = ", ".join(dict.fromkeys(self.again))
+            lines += [f"What git took back of what was written meanwhile is there again: {again}."]
+        if self.lost:
+            lines += ["Written while git was in the middle of something, and in no commit since:"]
+            lines += [f"  {shown}" for shown in self.lost]
+        if not (self.paths or self.kept):
+            return "\n".join(lines)
         if self.paths:
             lines += [f"What git left apart is merged by meaning now: {', '.join(self.paths)}."]
         if self.kept:
@@ -68,8 +77,8 @@ class Mended(Struct, frozen=True):
         if self.left:
             lines += [f"Yours to settle, then `git add`: {', '.join(self.left)}"]
         elif self.under_way:
-            go_on, _ = gitdir.ENDINGS[self.under_way]
-            lines += [f"{self.under_way} is under way: go on with `git {go_on}`."]
+            go_on = "git rebase --continue" if self.under_way == "a rebase" else "git commit"
+            lines += [f"{self.under_way} is under way: go on with `{go_on}`."]
         return "\n".join(lines)
 
 
@@ -95,9 +104,8 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     if not place.unsafe and (begun or unmerged(place)):
         with changes.held(root, timeout_seconds=timeout_seconds):
             settled = _go_on(root, place, policy, begun)
-    under_way = place.repository.under_way
-    if under_way not in gitdir.SPARING:  # the rest, once that has ended
-        return settled
+    back = _taken_back(root)
+    lost = tuple(_without_commit(root, [note for note, is_back in back if not is_back]))
     planned = [
         change
         for path in _marked(place)
@@ -114,7 +122,16 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     if sides:
         disk.write_cache(root / MERGED, made.encode())
     paths = (*settled.paths, *(change.path for change in planned))
-    return Mended(paths, settled.kept, settled.left, under_way)
+    again = list[str]()
+    for note, is_back in back:
+        planned = list(_again(root, note)) if is_back else []
+        with changes.held(root, timeout_seconds=timeout_seconds):
+            if planned:
+                change_set = changes.ChangeSet(note.title, tuple(planned), note.trailers)
+                commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+            uncommitted.put(replace(note, staged={}))  # it counts for the rest of its files
+        again += (change.path for change in planned)
+    return Mended(paths, settled.kept, settled.left, place.repository.under_way, tuple(again), lost)
 
 
 def _merged(root: Path) -> tuple[str, ...]:
@@ -176,6 +193,58 @@ def _waiting_again(root: Path, sides: Sequence[str]) -> changes.Change | None:
     return None
 
 
+def taken_back(root: Path) -> list[str]:
+    """Return the files of which git took back what was written; the next command has it again."""
+    back = (note for note, is_back in _taken_back(root) if is_back)
+    return [change.path for note in back for change in _again(root, note)]
+
+
+def _taken_back(root: Path) -> list[tuple[uncommitted.PendingCommit, bool]]:
+    """Return what git took back on this branch, each with whether it stands where that led.
+
+    Where it doesn't, the owner has committed since, and may have taken out what was written.
+    """
+    repository, found = gitdir.find(root), list[tuple[uncommitted.PendingCommit, bool]]()
+    for note in uncommitted.taken_back(root) if repository and not repository.under_way else ():
+        branch, start = note.begun
+        names = git.run(root, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD") or "- -"
+        head, here = names.split()
+        is_back = head == start and (branch == here or "HEAD" in (branch, here))  # detached, say
+        is_kept = git.run(root, "rev-parse", "--quiet", "--verify", branch) is not None
+        if is_back or not is_kept or branch in ("HEAD", here):
+            found.append((note, is_back))
+    return found
+
+
+def _without_commit(root: Path, back: Sequence[uncommitted.PendingCommit]) -> Iterator[str]:
+    """Yield how to see what was written, for each file of which no commit since has that."""
+    gone = uncommitted.changed_since(root, uncommitted.notes(root))
+    last = {path: (blobs[1], note.begun[1]) for note in back for path, blobs in note.staged.items()}
+    for path, (blob, start) in last.items():
+        asked = ("-1", "-m", "--format=%H", f"--find-object={blob}", f"{start}..HEAD")
+        if path in gone and blob and not git.run(root, "log", *asked):
+            yield f"{path}: git -C {shlex.quote(str(root))} show {blob[:12]}"
+
+
+def _again(root: Path, note: uncommitted.PendingCommit) -> Iterator[changes.Change]:
+    """Plan to have in the files of a note what it changed there."""
+    return filter(None, (_path_again(root, path, *blobs) for path, blobs in note.staged.items()))
+
+
+def _path_again(root: Path, path: str, before: str, after: str) -> changes.Change | None:
+    """Plan to have in a file what changed between two of its versions; empty: it was not there."""
+    names = [before or git.NOWHERE, after or git.NOWHERE]
+    old, (was, new) = _there(root, path), git.blobs(root, names)
+    data = new
+    if old is not None and new is not None:
+        data = companions.encoded(_of_both(path, *map(companions.decoded, (old, new, was))))
+    # what was removed stays where it was changed since, and where git has swept up the new version
+    if data == old or (data is None and (after or old != was)):
+        return None
+    read = None if old is None else disk.sha256(old)
+    return changes.Change(path, "write again what git took back", data, read, alone=True)
+
+
 def waiting(root: Path, *, trusted: bool) -> list[str]:
     """Return the files that `mend` would look at; nothing is changed."""
     place = git.at(root, trusted=trusted)
@@ -183,7 +252,7 @@ def waiting(root: Path, *, trusted: bool) -> list[str]:
         return []
     marked = [path for path in _marked(place) if _without_marks(root, path)]
     twins = (change.path for change in _made_one(root))
-    return list(dict.fromkeys([*unmerged(place), *marked, *twins]))
+    return list(dict.fromkeys([*unmerged(place), *marked, *twins, *taken_back(root)]))
 
 
 def _made_one(root: Path) -> Iterator[changes.Change]:

@@ -86,7 +86,7 @@ def upstream(root: Path, place: git.Git) -> Upstream:
     """
     head = place.call("symbolic-ref", "--quiet", "HEAD").text.strip()
     if not head and place.repository.under_way:
-        raise _unended(root, place.repository)
+        raise _unended(root, place.repository.under_way)
     if not head:
         raise SyncError(root, "no branch is checked out", "`git switch main` goes back to one.")
     form = "%(upstream:remotename)%00%(upstream:remoteref)%00%(upstream)"
@@ -164,18 +164,20 @@ def _go_on(
     """
     under_way = place.repository.under_way
     if under_way != "a merge":
-        raise _unended(root, place.repository)
+        raise _unended(root, under_way)
     if left := sorted(clone.unmerged(place)):
         raise MergeUnfinishedError(root, left, gitdir.ENDINGS[under_way][1])
     with changes.held(root, timeout_seconds=timeout_seconds):
         if why := commits.conclude(place, policy):
-            raise _unended(root, place.repository, why)
-    commits.catch_up(root, policy, timeout_seconds=timeout_seconds)  # written while it was open
+            raise _unended(root, under_way, why)
 
 
-def _unended(root: Path, repository: gitdir.Repository, why: str = "") -> SyncError:
+def _unended(root: Path, under_way: str, why: str = "") -> SyncError:
     """Say that git is in the middle of something, how it goes on, and how that is taken back."""
-    return SyncError(root, why or f"{repository.under_way} is under way", repository.ends_by)
+    git_here = f"git -C {shlex.quote(str(root))}"
+    on, back = gitdir.ENDINGS[under_way]
+    advice = f"Go on with `{git_here} {on}`, or take it back with `{git_here} {back}`."
+    return SyncError(root, why or f"{under_way} is under way", advice)
 
 
 def _merged(

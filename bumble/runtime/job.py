@@ -295,7 +295,7 @@ def _settle_kind(
             return
         tried.append(job)
         try:
-            runtime.check_writable(kind.name)
+            runtime.check_review(kind.name)
             outcome = write(runtime, replace(kind.run(runtime, job), about=_about(job)))
         except UserError as error:
             failures += 1

@@ -127,14 +127,17 @@ class Runtime(Struct, frozen=True):
 
         Raises:
             FileChangedError: If a file moved on since it was read.
-            GitUnderWayError: If git is in the middle of something that would take it back.
             MergeUnfinishedError: If a file holds the two sides of a merge.
             ReviewError: If it is to be reviewed, and there is nowhere to put it.
         """
+        autocommit = self.config.git.autocommit
+        policy = commits.CommitPolicy(
+            autocommit, self.identity.name, self.now, self.tell, self.trusted
+        )
         timeout = self.config.limits.lock_timeout_seconds
         cleared = review_queue.cleared(change_set, self.entity.root)
         write = review_queue.propose if self.holds_back(cleared) else commits.apply
-        return write(self.entity.root, cleared, self._policy, timeout_seconds=timeout)
+        return write(self.entity.root, cleared, policy, timeout_seconds=timeout)
 
     def apply_one(self, title: str, plan: Plan) -> bool:
         """Plan one change while nobody else writes, and write it; its reason ends the title.
@@ -160,21 +163,11 @@ class Runtime(Struct, frozen=True):
         """Whether a change set waits for the owner's word, instead of being written."""
         return review_queue.is_held(change_set, self.config.git.review)
 
-    @property
-    def _policy(self) -> commits.CommitPolicy:
-        return commits.CommitPolicy(
-            self.config.git.autocommit, self.identity.name, self.now, self.tell, self.trusted
-        )
-
-    def check_writable(self, cycle: str) -> None:
-        """See to it that what a cycle makes can be kept, before a model is asked for it.
+    def check_review(self, cycle: str) -> None:
+        """See to it that what a cycle writes can be held back, before a model is asked for it.
 
         Raises:
-            GitUnderWayError: If git is in the middle of something that would take it back.
-            ReviewError: If it is to be held back, and can't.
+            ReviewError: If it is to be, and can't.
         """
-        made = commits.history(self.entity.root, self._policy) if self.writes else None
-        if made is not None:
-            made.check_free()
         if cycle in self.config.git.review:
             review_branch.place_of(self.entity.root, cycle, trusted=self.trusted)

@@ -73,7 +73,7 @@ def rebased(run: Run, root: Path) -> None:
     command = ["git", "-C", str(root), "pull", "-q", "--rebase"]
     subprocess.run(command, check=False, capture_output=True)
     for _ in range(5):
-        run("-e", str(root), "consolidate", "--check")  # what was forgotten goes after the rebase
+        run.ok("-e", str(root), "consolidate", "--check")
         if (root / ".git" / "rebase-merge").exists():
             git(root, "-c", "core.editor=true", "rebase", "--continue")
     assert not (root / ".git" / "rebase-merge").exists()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity import changes, commits, uncommitted
 from bumble.files import disk
@@ -46,7 +47,7 @@ def life(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 def brought(root: Path, *words: str) -> None:
     """Have git begin with what the other clone pushed, which ends in a conflict."""
     ran = subprocess.run(["git", "-C", root, *words], check=False, capture_output=True, text=True)
-    assert "both sides changed the same thing" in ran.stdout + ran.stderr
+    assert "CONFLICT" in ran.stdout + ran.stderr
 
 
 def lived(run: Run) -> None:
@@ -66,91 +67,40 @@ def check(run: Run) -> None:
     assert run.ok("doctor", "--json").data["clean"]
 
 
-@pytest.mark.parametrize("end", [("merge", "--continue"), ("commit", "-qam", "mine")])
-def test_what_was_written_meanwhile_does_not_keep_a_merge_from_its_end(
-    life: Run, end: tuple[str, ...]
+WAYS = (("rebase", "rebase", "origin/main"), ("merge", "merge", "origin/main"))
+
+
+@pytest.mark.parametrize(("what", "words"), [(what, words) for what, *words in WAYS])
+@pytest.mark.parametrize("mends", [(), ("doctor", "--fix")])
+def test_what_was_written_meanwhile_outlives_the_way_back(
+    life: Run, what: str, words: list[str], mends: tuple[str, ...]
 ) -> None:
     root = life.entity.root
-    brought(root, "merge", "origin/main")
-    staged = git(root, "diff", "--cached", "--name-only")
+    brought(root, *words)
     lived(life)
-    assert git(root, "diff", "--cached", "--name-only") == staged
+    assert f"{what} --abort" in life("doctor").out
+    git(root, what, "--abort")
+    assert SAID not in "".join(p.read_text() for p in life.entity.sessions.rglob("*.jsonl"))
+    assert "[git-uncommitted]" in life("doctor").out
+    if mends:
+        life.ok(*mends)
+    check(life)
+    assert "Sencha" in life.entity.knowledge.read_text()
+    assert "Assam" not in life.entity.journal.read_text()
+
+
+@pytest.mark.parametrize(("what", "words"), [(what, words) for what, *words in WAYS])
+def test_what_was_written_meanwhile_does_not_keep_git_from_going_on(
+    life: Run, what: str, words: list[str]
+) -> None:
+    root = life.entity.root
+    brought(root, *words)
+    lived(life)
     git(root, "checkout", "--theirs", "knowledge.md")
     git(root, "add", "knowledge.md")
-    git(root, "-c", "core.editor=true", *end)
+    git(root, "-c", "core.editor=true", what, "--continue")
     assert "half merged" not in life.ok("status").err
     check(life)
-
-
-def test_sync_commits_what_was_written_while_a_merge_was_open_before_it_merges_more(
-    life: Run,
-) -> None:
-    root, away = life.entity.root, life.entity.root.with_name("away")
-    brought(root, "merge", "origin/main")
-    lived(life)
-    life.ok("-e", str(away), "journal", "add", "And more.")
-    git(away, "push", "-q")
-    git(root, "checkout", "--theirs", "knowledge.md")
-    git(root, "add", "knowledge.md")
-    life.ok("sync")
-    assert "And more." in life.entity.journal.read_text()
-    check(life)
-
-
-def test_the_way_back_of_a_merge_loses_nothing_that_was_written_meanwhile(life: Run) -> None:
-    root = life.entity.root
-    brought(root, "merge", "origin/main")
-    lived(life)
-    assert "what it brought" in life("doctor").out
-    back = ["git", "-C", str(root), "merge", "--abort"]
-    ran = subprocess.run(back, check=False, capture_output=True, text=True)
-    assert "journal.md" in ran.stderr  # the merge brought it, too: git refuses
-    git(root, "checkout", "--theirs", "knowledge.md")
-    git(root, "commit", "-qam", "merged all the same")
-    check(life)
-
-
-PATCH = ("am", "-q", "-3", "../tea.patch")
-
-
-@pytest.mark.parametrize(
-    ("what", "words"),
-    [
-        ("rebase", ("rebase", "origin/main")),
-        ("cherry-pick", ("cherry-pick", "origin/main~1")),
-        ("revert", ("revert", "--no-edit", "HEAD~2")),
-        ("am", PATCH),
-    ],
-)
-def test_nothing_is_written_that_git_would_take_back(
-    life: Run, what: str, words: tuple[str, ...]
-) -> None:
-    root = life.entity.root
-    patch = git(root, "format-patch", "-1", "--stdout", "origin/main~1")
-    root.with_name("tea.patch").write_text(f"{patch}\n")
-    life.ok("knowledge", "set", "Tea", "Mate")
-    brought(root, *words)
-    assert f"`git -C {root} {what} --continue`" in life("doctor").out
-    before = git(root, "status", "--porcelain"), life.entity.journal.read_bytes()
-    for command in (("chat", SAID), ("journal", "add", "It rained.")):
-        ran = life(*command)
-        assert ran.code == 13
-        assert "Nothing has been written. Go on with" in ran.err
-        assert f"take it back with `git -C {root} {what} --abort`" in ran.err
-    assert (git(root, "status", "--porcelain"), life.entity.journal.read_bytes()) == before
-    life.ok("chat", "--incognito", SAID)
-    life.ok("recall", "tea")
-    git(root, what, "--abort")
-    life.ok("chat", SAID)
-    assert git(root, "status", "--porcelain") == ""
-
-
-def test_no_model_is_asked_for_what_may_not_be_written(life: Run) -> None:
-    brought(life.entity.root, "rebase", "origin/main")
-    calls = life.entity.ledger.read_bytes()
-    ran = life("tick", "--now", "2027-01-01T03:00")
-    assert "a rebase is under way" in ran.err
-    assert life.entity.ledger.read_bytes() == calls
 
 
 @pytest.mark.parametrize(("old", "new"), [(b"\n", b"\r\n"), (b"\n- ", b"  \n- ")])
@@ -221,48 +171,104 @@ def bank(run: Run) -> None:
     commits.apply(run.entity.root, planned, POLICY)
 
 
+def concluded(run: Run, text: str | None = None) -> None:
+    root = run.entity.root
+    git(root, "checkout", "--theirs", ".")
+    if text is not None:
+        run.write("notes.md", text)
+    git(root, "commit", "-qam", "merged")
+
+
 def notes(run: Run) -> str:
     return (run.entity.root / "notes.md").read_text()
 
 
 def test_what_the_owner_takes_out_of_a_merge_that_ended_is_not_written_again(banked: Run) -> None:
-    root = banked.entity.root
-    git(root, "checkout", "--theirs", "knowledge.md")
-    git(root, "commit", "-qam", "merged")
+    concluded(banked)
+    assert FACT in notes(banked)
     banked.write("notes.md", "Hens.\n")
-    git(root, "commit", "-qam", "no bank")
-    banked.ok("journal", "add", "The next command.")
-    assert notes(banked) == "Hens.\n"
-    assert uncommitted.notes(root) == []
-
-
-@pytest.mark.parametrize("words", [("checkout", "--theirs", "."), ("reset", "-q", "--hard")])
-def test_what_is_thrown_away_with_a_merge_is_kept_and_named(
-    banked: Run, words: tuple[str, ...]
-) -> None:
-    root = banked.entity.root
-    copy = banked.entity.root / ".history" / "notes.merge.md"
-    git(root, *words)
-    if words[0] == "checkout":
-        git(root, "commit", "-qam", "merged")
+    git(banked.entity.root, "commit", "-qam", "no bank")
     ran = banked.ok("journal", "add", "The next command.")
     assert notes(banked) == "Hens.\n"
-    assert "not there any more: see .history/notes.merge.md" in ran.err
-    assert copy.read_text() == f"Hens.\n{FACT}"
+    assert "notes.md" not in ran.err
+    assert uncommitted.notes(banked.entity.root) == []
+
+
+def test_what_was_taken_out_while_a_merge_was_ended_is_told_and_not_written(banked: Run) -> None:
+    root = banked.entity.root
+    concluded(banked, "Hens.\n")
+    ran = banked.ok("journal", "add", "The next command.")
+    assert notes(banked) == "Hens.\n"
+    blob = next(line for line in ran.err.splitlines() if line.startswith("  notes.md")).split()[-1]
+    assert FACT in git(root, "show", blob) + "\n"
     assert "notes.md" not in banked.ok("journal", "add", "One more.").err
-    assert banked.ok("doctor", "--json").data["clean"]
 
 
-def test_what_a_merge_did_not_bring_outlives_the_way_back(banked: Run) -> None:
+def test_what_was_written_amid_a_merge_stays_on_its_branch(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    git(root, "switch", "-q", "-c", "side", "main~1")
+    banked.ok("journal", "add", "On another branch.")
+    assert not (root / "notes.md").exists()
+    git(root, "switch", "-q", "main")
+    banked.ok("journal", "add", "Back.")
+    assert notes(banked).count(FACT) == 1
+
+
+def test_a_file_that_is_new_amid_a_merge_outlives_the_way_back(banked: Run) -> None:
     root = banked.entity.root
     for old, new in ((None, b"One.\n"), (b"One.\n", b"One.\nTwo.\n")):
         read = None if old is None else disk.sha256(old)
         change = changes.Change("new.md", "said", new, read, alone=True)
         commits.apply(root, changes.ChangeSet("learn", (change,)), POLICY)
+    git(root, "add", "new.md")
     git(root, "merge", "--abort")
-    assert "[git-uncommitted]" in banked("doctor").out
+    assert not (root / "new.md").exists()
     banked.ok("journal", "add", "The next command.")
     assert (root / "new.md").read_text() == "One.\nTwo.\n"
     assert notes(banked).count(FACT) == 1
     assert git(root, "status", "--porcelain") == ""
-    assert list((root / ".history").rglob("*.merge.*")) == []
+
+
+def test_what_git_could_not_add_outlives_the_way_back(
+    banked: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = banked.entity.root
+    monkeypatch.setattr(commits, "BUSY_WAIT_SECONDS", 0)
+    (root / ".git" / "index.lock").touch()
+    bank(banked)
+    (root / ".git" / "index.lock").unlink()
+    git(root, "reset", "-q", "--hard")
+    assert notes(banked) == "Hens.\n"
+    banked.ok("journal", "add", "The next command.")
+    assert notes(banked).count(FACT) == 2
+
+
+def test_a_later_note_of_a_file_counts(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    first = uncommitted.notes(root)[-1]
+    later = {"notes.md": disk.sha256(b"Hens.\n")}
+    name = f"{int(first.file.stem) + 1:08}.json"
+    file = first.file.with_name(name)
+    uncommitted.put(replace(first, file=file, after=later, staged={}))
+    assert uncommitted.taken_back(root) == []
+
+
+def test_what_git_took_back_is_there_before_more_is_written_on_no_branch(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    git(root, "switch", "-q", "--detach")
+    banked.ok("journal", "add", "On no branch.")
+    assert notes(banked).count(FACT) == 1
+    git(root, "switch", "-q", "main")
+    banked.ok("journal", "add", "Back.")
+    assert git(root, "show", "HEAD:notes.md").count(FACT.strip()) == 1
+
+
+def test_what_was_written_is_told_where_the_owner_went_on_from_the_way_back(banked: Run) -> None:
+    root = banked.entity.root
+    git(root, "merge", "--abort")
+    git(root, "commit", "-q", "--allow-empty", "-m", "mine")
+    assert f"notes.md: git -C {root} show" in banked.ok("journal", "add", "The next command.").err
+    assert notes(banked) == "Hens.\n"

@@ -426,7 +426,6 @@ def open_to_talk(
         runtime = replace(runtime, outside=outside)
     talk = Conversation(opened, runtime, person, chosen, others)
     try:
-        runtime.check_writable("chat")
         yield talk
     finally:
         if talk.runtime.outside:
