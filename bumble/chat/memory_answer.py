@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -351,9 +352,13 @@ def _only_asks(text: str, asked: str) -> bool:
     """Whether a message has nothing to say to a question but questions: "Hi. And who is Karl?"."""
     wanted = set(stop_words.telling_words(words.folded(asked)))
     said, questions = set[str](), set[str]()
-    for one in words.sentences(text):
-        # "my dentist is Dr Huber, do you know her?"
-        told, _, last = one.rpartition(",") if one.endswith(words.QUESTION_MARKS) else (one, "", "")
+    sentences = words.sentences(text)
+    for one, behind in pairwise((*sentences, "")):
+        # "my dentist is Dr Huber, do you know her?", "Karl? He's my brother."
+        asks = one.endswith(words.QUESTION_MARKS) and (
+            not behind or behind.endswith(words.QUESTION_MARKS)
+        )
+        told, _, last = one.rpartition(",") if asks else (one, "", "")
         said.update(stop_words.telling_words(words.folded(told)))
         questions.update(stop_words.telling_words(words.folded(last)))
     return not said or (bool(questions & wanted) and not said & wanted)

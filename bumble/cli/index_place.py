@@ -108,7 +108,7 @@ def tell_unreadable(opened: Opened, problems: Iterable[RecordInvalidError]) -> N
     before = disk.read_cache(file)
     with suppress(ValueError):
         known = json.loads(before or b"[]")
-        for problem in (one for one in told if one not in known):
+        for problem in (one for one in told if not (isinstance(known, list) and one in known)):
             output.warn(opened.shell, problem)
     if (now := json.dumps(told).encode()) != (before or b"[]"):
         disk.write_cache(file, now)

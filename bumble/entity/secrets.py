@@ -17,13 +17,15 @@ HIDDEN = "[secret]"
 _CALLED = (
     r"(?:pass ?word|pass ?phrase|pass ?code|pwd|passwort|kennwort|mot de passe|mdp|contraseña"
     r"|contrasenya|parola d'ordine|senha|palavra-passe|wachtwoord|lösenord|adgangskode|hasło|heslo"
-    r"|şifre|şifrem|пароль|パスワード|密码|密碼|(?:api|secret|access)[ _-]?key"
+    r"|şifre|şifrem|пароль|パスワード|密码|密碼|(?:api|secret)[ _-]?key|access_key"
     r"|access[ _-]?token|auth[ _-]?token|token|secret)"
 )
 _TO = r"(?:for|to|of|on|für|zu|zum|zur|vom|von|pour|de|du|del|della|di|da|do|para|per)"
 _OF = rf"(?:[ ]+{_TO}[ ]+\S+(?:[ ]+\S+)?)?"  # "for the bank"
 _BE = r"(?:is|was|are|ist|war|lautet|é|è|es|est|era|c'est|jest|är|er|to|это|=|:)"
 _IS = rf"[\"'`]?{_OF}\s*{_BE}\s*:?\s*[\"'“„«`]?"
+# A number that is no key, a variable, a path, a call.
+_NO_VALUE = r"(?!\d{1,5}\b|[$<{/]|[\w.]+\(\S*\))"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END|\Z)"),
     ("an API key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b"),
@@ -33,11 +35,15 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("an access token", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
     ("a password", rf"(?i)\b{_CALLED}\b[\"'`]?{_OF}\s*[:=：]\s*\S{{4,}}"),
     (
-        "a password",  # as settings are called: DB_PASSWORD, clientSecret; but "user_token = get()"
-        rf"(?i)(?<![\w-])[\w-]{{1,40}}?{_CALLED}\b[\"'`]?\s*[:=]\s*(?!\d{{1,5}}\b)"
-        r"(?=[^\s(]*[\d!#$%&+@^~/])[^\s(]{4,}+(?!\()",
+        "a password",  # as settings are called: clientSecret; but "user_token = get()"
+        rf"(?i)(?<![\w-])[\w-]{{1,40}}?{_CALLED}\b[\"'`]?\s*[:=]\s*{_NO_VALUE}"
+        r"(?=\S*[\d!#$%&+@^~])\S{4,}",
     ),
-    ("an access token", r"(?i)\bbearer\s+(?=\S*\d)[\w.~+/=-]{16,}"),
+    (
+        "a password",  # likewise, of the environment: DB_PASS, API_KEY_PROD
+        rf"\b[A-Z0-9_]*(?:PASS(?:WORD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9_]+)?=[\"']?{_NO_VALUE}\S{{4,}}",
+    ),
+    ("an access token", r"(?i)\bauthorization[\"'`]?\s*[:=]\s*[\"'`]?bearer\s+[\w.~+/=-]{16,}"),
     (
         "a password",  # a word in quotation marks, behind "is"
         rf"(?i)\b{_CALLED}\b{_OF}\s*{_BE}\s*[\"“„«][^\s\"”“»]{{4,}}[\"”“»]",

@@ -48,11 +48,9 @@ _ARTICLES = frozenset(("a", "an", "the", "en", "ett", "de", "d", "l", "of", "ne"
 _FILLERS = _JOINTS | _ARTICLES | frozenset(("about", "around", "etwa", "circa", "ca", "environ"))
 _SPANS_ALONE = frozenset(("en", "de"))  # languages whose "8 hours" is no time of day
 _AHEAD_OF = """
-before beforehand ahead vorher davor zuvor vor avant antes prima tevoren vooraf voor ervoor innan
-fore wczesniej przed до önce
+before beforehand vorher davor zuvor avant antes prima tevoren vooraf ervoor innan wczesniej
 """
-_BEFORE = frozenset(map(folded, _AHEAD_OF.split()))  # behind a span: "an hour before"
-_AT = frozenset(("at", "om", "um", "a", "alle", "as", "kl", "klockan"))
+_BEFORE = frozenset(_AHEAD_OF.split())  # behind a span: "an hour before"
 _SPAN_WORDS = 5  # of a span: "two and a half hours"
 _CLOCK = patterns.compile(r"\b\d{1,2}[hu]\d\d\b")
 # "2h" and "mezz'ora" are two.
@@ -292,17 +290,18 @@ def lapse(text: str, language: str) -> timedelta | None:
 
 
 def before(text: str, language: str) -> tuple[timedelta, str]:
-    """Return how long before a time a text means, and the text without that: "an hour before"."""
+    """Return how long before a time a text means, and the text without that: "an hour before".
+
+    What something is before is another matter: "ten minutes before eight", "een uur voor het werk".
+    """
     said = text.split()
     for end, word in enumerate(said):
-        if folded(word.strip(",.;:!?")) not in _BEFORE:
+        stop = word[len(word.rstrip(",.;:!?")) :]
+        if folded(word.removesuffix(stop)) not in _BEFORE or not (stop or end + 1 == len(said)):
             continue
         first = max((n + 1 for n in range(end) if said[n][-1] in ",.;:!?"), default=0)
         for start in range(max(first, end - _SPAN_WORDS), end):
-            if start and folded(said[start - 1]) in _AT | values.ahead_words(language):
-                continue  # "in two hours", "om 8 uur voor de tandarts"
             if span := _whole_span(_pieces(" ".join(said[start:end])), language):
-                stop = word[len(word.rstrip(",.;:!?")) :]
                 return span, f"{' '.join(said[:start])}{stop} {' '.join(said[end + 1 :])}".strip()
     return timedelta(), text
 

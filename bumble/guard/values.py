@@ -49,7 +49,7 @@ _LACKING = {
 in 1 day: غد, بكرة, بكره; in 2 day: بعد غد, بعد الغد, بعد بكرة, بعد بكره;
 in 1 week: الأسبوع المقبل; tuesday: ثلاثاء; wednesday: أربعاء; thursday: خميس;
 friday: جمعة; saturday: سبت; skip: لو, سمحت, سمحتي, من, فضلك, رجاء""",
-    "en": "thursday: thur, thurs; in 1 day: tmrw, tmr, 2moro",
+    "en": "thursday: thur, thurs; in 1 day: tmrw, tmr",
     "ja": """monday: 月曜; tuesday: 火曜; wednesday: 水曜; thursday: 木曜; friday: 金曜;
 saturday: 土曜; sunday: 日曜""",
     "hi": """hour: घंटों, घण्टे, घण्टा; week: हफ़्ता, हफ़्ते, हफ़्तों; day: दिनों, रोज़;
@@ -130,7 +130,7 @@ _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
 _HOURS = 24  # of a day
-_HOURS_WRITTEN = patterns.compile(r"\d{1,2}[hu]\d\d")
+_HOURS_WRITTEN = patterns.compile(r"\d[hu]\d\d")  # 14h30 is an hour of the day
 _KILOMETRES = 100  # hardly anybody runs more
 _HUNDREDTHS = range(10, 100)
 _SMALL = 12  # from thirteen on, words for numbers are nothing else

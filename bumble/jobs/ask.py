@@ -7,7 +7,7 @@ asked in vain, so that it is not sent back when a later pass writes it once more
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
@@ -298,14 +298,14 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     whole = read(structured.answer(runtime.model, question, form))
     refused = vain(runtime)
     whole, strangers = _recognized(runtime, shown, whole)
-    answer, failed = _held(whole, shown, refused)
+    answer, failed = _held(whole, shown)
     if not failed:
         return Draft(_replacing(answer, whole, shown), strangers)
     # what was refused before isn't sent back
     new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
     again = _asked_again(runtime, question, new, shown) if new else {}
     merged = sifted(whole, lambda one: again.get(one.place) if one.place in failed else one)
-    answer, failed_again = _held(merged, shown, refused)
+    answer, failed_again = _held(merged, shown)
     lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
     dropped = tuple(Dropped(sentence.text, finding.why) for sentence, finding in lost.values())
     answer = _replacing(answer, whole, shown)
@@ -398,14 +398,12 @@ def _is_in(name: str, text: str) -> bool:
     )
 
 
-def _held(
-    whole: StretchAnswer, shown: scene.Scene, refused: Collection[str]
-) -> tuple[StretchAnswer, Failed]:
+def _held(whole: StretchAnswer, shown: scene.Scene) -> tuple[StretchAnswer, Failed]:
     """Part the sentences of an answer into those that stand and those that don't."""
     failed: Failed = {}
 
     def become(sentence: Sentence) -> Sentence | None:
-        finding = _found(sentence, shown, refused)
+        finding = _found(sentence, shown)
         if finding.verdict == "mend":
             failed[sentence.place] = (sentence, finding)
             return None
@@ -414,14 +412,7 @@ def _held(
     return sifted(whole, become), failed
 
 
-def _found(
-    sentence: Sentence, shown: scene.Scene, refused: Collection[str]
-) -> verifier.SourceVerdict:
-    """Judge a sentence; one that was refused before has to rest on what was said since."""
-    new = {one.id for one in shown.messages}
-    cited = {one.id for one in shown.cited(sentence.cites)}
-    if cited and new.isdisjoint(cited) and mark(sentence.text) in refused:
-        return verifier.SourceVerdict("mend", "it was refused before")
+def _found(sentence: Sentence, shown: scene.Scene) -> verifier.SourceVerdict:
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
     claim = verifier.CitedClaim(

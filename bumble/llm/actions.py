@@ -343,7 +343,9 @@ class Answer(Struct):
     def _begins(self, part: CallPart, call: Call) -> bool:
         """Whether a piece begins another call: some endpoints number all of them alike."""
         is_other = bool(part.id and call.id and part.id != call.id and call.arguments)
-        is_next = bool(part.arguments) and call.is_whole
+        # no JSON goes on so; its own may not be strict
+        is_broken = part.arguments.startswith("{") and call.arguments.rstrip().endswith("}")
+        is_next = bool(part.arguments) and (call.is_whole or is_broken)
         return is_other or is_next or named(part.name, self.tools) != call.name
 
     def _spoken(self) -> str:

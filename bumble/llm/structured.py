@@ -198,13 +198,21 @@ def _closed(text: str) -> tuple[str, str]:
             lacks = _CLOSING[sign] + lacks
         elif sign == lacks[:1]:
             lacks = lacks[1:]
-        elif sign != ",":
+        elif not (sign == "," or _is_last_value(text, match, lacks)):
             continue
         at = match.start() if sign == "," else match.end()
         if not 0 < len(lacks) <= MOST_DEEP:
             break
     closed = text[:at] + lacks if not lacks or _GOES_ON.match(text, at) else ""
     return _COMMAS.sub(r"\1", _ESCAPES.sub(r"\1", closed)), lacks
+
+
+def _is_last_value(text: str, match: re.Match[str], lacks: str) -> bool:
+    """Whether a text of JSON is whole, no key, and the last that there is."""
+    before = text[: match.start()].rstrip()[-1:]
+    is_value = before == ":" or (lacks[:1] == "]" and before in ("[", ","))
+    is_whole = len(match[0]) > 1 and match[0].endswith('"')
+    return is_whole and is_value and not text[match.end() :].strip(" \n`")
 
 
 def _repaired(text: str) -> Iterator[tuple[Any, str]]:

@@ -27,7 +27,7 @@ PATH = "journal.md"
 STAMP, MINUTE = "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"
 _HEADING = patterns.compile(
     r"(?:\[\[)?(\d{4}-\d\d-\d\d)(?:(?:\|[^\]]*)?\]\])?"
-    r"(?:,?[ T](\d\d?:\d\d(?::\d\d)?))?((?:,| (?!\d\d?:\d)).*)?"
+    r"(?:,?[ T](\d\d?:\d\d(?::\d\d)?)(?: ?([ap])m| Uhr)?)?((?:[,:]| (?!\d\d?:\d)).*)?"
 )
 _TAG = patterns.compile(r"(?<!\S)#([^\s#]+)")
 _NUMBER = patterns.compile(r"\d+")
@@ -107,13 +107,15 @@ def _heading(title: str, zone: tzinfo) -> _Heading | None:
     match = _HEADING.fullmatch(title)
     if not match:
         return None
-    day, hour, rest = match[1], match[2] or "00:00", match[3] or ""
+    day, hour, half, rest = match[1], match[2] or "00:00", match[3], match[4] or ""
     try:
         at = datetime.fromisoformat(f"{day}T{hour if hour[2] == ':' else f'0{hour}'}")
     except ValueError:  # a 31st of February
         return None
+    if half:  # 3:12 pm
+        at = at.replace(hour=at.hour % 12 + 12 * (half == "p"))
     at = at.replace(tzinfo=zone)
-    words = _TAG.sub("", rest).strip(" ,")
+    words = _TAG.sub("", rest).strip(" ,:–—-")
     return _Heading(at, tuple(_TAG.findall(rest)), words) if moments.is_sane(at) else None
 
 

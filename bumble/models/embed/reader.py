@@ -229,6 +229,9 @@ def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
     return arrays
 
 
+_SHORTENED = patterns.compile(r"['’]\w{1,2}\b")
+
+
 def spans(
     text: str, offsets: Sequence[tuple[int, int]], scores: Floats, least: Sequence[float]
 ) -> list[str]:
@@ -257,7 +260,7 @@ def spans(
         while last + 1 < len(places) and inside[last + 1]:
             last += 1
         start, end = offsets[places[first][0]][0], offsets[places[last][1] - 1][1]
-        if "'" in (around := text[max(0, start - 1) : start + 1]) or "’" in around:
+        if text[start] in "'’" or _SHORTENED.match(text, max(0, start - 1)):
             # of "Biscuit's", "I've" the whole word
             start = text.rfind(" ", 0, start) + 1
         found.append(text[start:end].strip(" \t\n,.;:!?\"'“”„«»()"))
