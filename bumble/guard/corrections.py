@@ -152,9 +152,7 @@ def scored(
         ours = Ties({stem: of_name if stem in names else 1.0 for stem in about})
         others = {n for each in given if each is not own for n in each}
         denied_in = {one.message for one in places if one.denied}
-        for like, n in _replacing(
-            ours, _with_denials(places, others), told_of, subject.language, in_talk=in_talk
-        ):
+        for like, n in _replacing(ours, _with_denials(places, others), told_of, in_talk=in_talk):
             is_for_nothing = sources[n].is_cited and n not in drawn_on and n > first
             like += FOR_NOTHING * (subject.cites and is_for_nothing)
             if value.kind == "name" and n <= last and n not in denied_in:
@@ -164,12 +162,12 @@ def scored(
 
 
 def _replacing(
-    ours: Ties, places: Sequence[ValuePlace], drawn_on: Set[int], language: str, *, in_talk: bool
+    ours: Ties, places: Sequence[ValuePlace], drawn_on: Set[int], *, in_talk: bool
 ) -> Iterator[tuple[float, int]]:
     """Yield how surely clauses deny a value, or replace one that was said before them.
 
     In a talk a thing is named beside many days: "remind me of the exam on Monday". There another
-    value replaces one in a clause that is of little else, tells of change, or is cited for nothing.
+    value replaces one in a clause that is of little else, or says "now", or is cited for nothing.
     """
     given = [one for one in places if one.gives]
     for one in places:
@@ -192,7 +190,6 @@ def _replacing(
         is_real = not (one.clause.is_asked or one.clause.is_unreal)
         is_for_nothing = one.source.is_cited and one.message not in drawn_on
         is_meant = not in_talk or one.clause.is_now or is_for_nothing
-        is_meant = is_meant or clauses.tells_of_change(one.clause.tokens, language)
         is_meant = is_meant or _share(ties, one.clause) >= OF_LITTLE_ELSE
         if one.rival is not None and not one.gives and is_newer and is_real and is_meant:
             yield one.rival + _strength(ours, ties, old, one), one.message

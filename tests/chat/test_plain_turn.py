@@ -265,6 +265,13 @@ def test_what_is_told_before_a_question_answers_one(ada: Entity) -> None:
     assert "Dr Huber" in talk.say(ask)
 
 
+def test_what_is_told_behind_a_question_answers_one(ada: Entity) -> None:
+    first, ask = "Karl? He's my brother, a baker in Graz.", "who is Karl?"
+    talk, _ = told(ada, {first: reading("tell", keep=True), ask: reading("ask_memory")})
+    talk.say(first)
+    assert "a baker in Graz" in talk.say(ask)
+
+
 def test_what_was_told_on_a_day_is_listed_where_nothing_else_is_named(ada: Entity) -> None:
     ask, other = "What did I tell you on Sunday?", "what did I tell you of eels by boat on Sunday?"
     seems = reading("ask_memory")

@@ -110,3 +110,19 @@ def test_what_only_is_too_long_or_too_large_is_cut_and_clamped_at_the_first_answ
 def test_what_is_missing_or_something_else_is_not_made_up(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         structured.read(text, RANGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"questions":["What of Ada?"', {"questions": ["What of Ada?"]}),
+        ('{"questions":["a"],"note":"n"', {"questions": ["a"], "note": "n"}),
+        ('```json\n{"note":"n"\n```', {"note": "n"}),
+        ('{"note":"n","more"', {"note": "n"}),
+        ('{"notes":["n","m', {"notes": ["n"]}),
+    ],
+)
+def test_a_last_text_that_is_whole_is_kept_where_brackets_alone_are_lacking(
+    text: str, value: object
+) -> None:
+    assert structured.load(text)[0] == value

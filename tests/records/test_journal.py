@@ -54,6 +54,21 @@ def test_what_is_there_never_changes_and_each_text_stays_one_entry(texts: list[s
 
 
 @pytest.mark.parametrize(
+    ("heading", "hour", "text"),
+    [
+        ("2026-05-24 3:12 pm", 15, "It rains."),
+        ("2026-05-24 12:30 am", 0, "It rains."),
+        ("2026-05-24 20:05 Uhr", 20, "It rains."),
+        ("2026-05-24 8:05 – Kim", 8, "Kim\n\nIt rains."),
+        ("2026-05-24: Birthday", 0, "Birthday\n\nIt rains."),
+    ],
+)
+def test_a_heading_is_read_with_its_hour_and_its_words(heading: str, hour: int, text: str) -> None:
+    [entry] = journal.parse(f"## {heading}\n\nIt rains.\n", zone=UTC).entries
+    assert (entry.at.hour, entry.text) == (hour, text)
+
+
+@pytest.mark.parametrize(
     "heading",
     [
         "## 2026-02-31 00:00:00",
