@@ -257,8 +257,7 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         fits=partial(route.fitting, runtime),
         breakable=voice.breakable,
     )
-    results = [result for _, result in outcome.pairs]
-    repeated = tools.tiers_repeated(outcome.said, session.messages, results)
+    repeated = tools.tiers_repeated(outcome.said, session.messages, outcome.pairs)
     return WrittenReply(outcome, tuple(originals.values()), frozenset(context.read | repeated))
 
 

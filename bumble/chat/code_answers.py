@@ -220,7 +220,7 @@ def _reminder(
     """Plan a reminder at the time that was named; without one ask when, or say how to set it."""
     at, text = runtime.now(), heard.message.text
     language = text_words.language(text, default=reading.language)
-    ahead, text = due_time.before(text, language)
+    ahead, text = _ahead(runtime, text, language)
     marked = reading.said.when
     if marked not in text:  # it was "an hour before"
         marked = runtime.memory.reader.read(text).when if runtime.memory.reader else ""
@@ -252,6 +252,16 @@ def _reminder(
         meant, _ = _meant(runtime, heard, reading.language)
         return _waiting(runtime, meant, words) if meant else CodeReply(words.when, "remind")
     return _planned(runtime, heard, due, what, words)
+
+
+def _ahead(runtime: Runtime, text: str, language: str) -> tuple[timedelta, str]:
+    """Return how long before its time a reminder is wished for, and the text without that."""
+    reader, parts = runtime.memory.reader, sentences(text)
+    for one in parts:
+        ahead, rest = due_time.before(one, language)
+        if ahead and (not parts[1:] or (reader is not None and reader.read(one).has("remind"))):
+            return ahead, text.replace(one, rest)
+    return timedelta(), text
 
 
 def _set_for(runtime: Runtime, heard: Heard) -> list[reminders.Reminder]:

@@ -38,6 +38,7 @@ MOST_LISTED = 6  # messages that name whom a question asks for all about
 MOST = 2  # messages that answer, each with the word that put it right
 PERHAPS = 0.0025  # how likely worth keeping what is told as known must be at least
 BY_HAND = ("knowledge", "belief", "episode", "journal", "person")  # where people write, too
+TELLING_WORDS = 2  # of a sentence that answers the question before it: no "Thanks."
 SAME = 0.4  # calibrated similarity from which a later message tells of the same thing
 
 
@@ -356,9 +357,11 @@ def _only_asks(text: str, asked: str) -> bool:
     for one, behind in pairwise((*sentences, "")):
         # "my dentist is Dr Huber, do you know her?", "Karl? He's my brother."
         asks = one.endswith(words.QUESTION_MARKS) and (
-            not behind or behind.endswith(words.QUESTION_MARKS)
+            behind.endswith(words.QUESTION_MARKS)
+            or len(stop_words.telling_words(behind)) < TELLING_WORDS
         )
-        told, _, last = one.rpartition(",") if asks else (one, "", "")
+        told, _, last = one.rpartition(",") if asks and one.count(",") == 1 else ("", "", one)
+        told, last = (told, last) if asks else (one, "")
         said.update(stop_words.telling_words(words.folded(told)))
         questions.update(stop_words.telling_words(words.folded(last)))
     return not said or (bool(questions & wanted) and not said & wanted)

@@ -24,7 +24,7 @@ from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
 from bumble.guard import clauses, origins, values, verifier
-from bumble.llm.protocol import Tool
+from bumble.llm.protocol import Action, Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
 from bumble.recall.prompt_memories import QUOTED_FROM
@@ -321,15 +321,15 @@ def _expand(arguments: Mapping[str, Any], context: ToolContext) -> Result:
 def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Result:
     """Add to what is known under a title, or correct it; what isn't named stays.
 
-    What others were told stays theirs as it is.
+    What is no longer so goes for all who knew it; what comes instead is for those who hear it.
     """
-    body, met = arguments["body"], _met(context)
+    body = arguments["body"]
     book = knowledge.read(context.entity.knowledge)
     given = knowledge.find(book, arguments["title"])
     title = knowledge.own_title(
         book,
         arguments["title"],
-        ", ".join(sorted(met.get(one, one) for one in context.readers)),
+        ", ".join(sorted(people.name_of(context.runtime, one) for one in context.readers)),
         lambda there: knowledge.is_of(there, context.readers),
     )
     section = knowledge.find(book, title)
@@ -373,7 +373,10 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
             )
         return knowledge.plan(before, book, f"know about {title}", keeps=True)
 
-    replaced = knowledge.lost(old, knowledge.corrected(old, body, named))
+    own = section.text if section else ""
+    replaced = knowledge.lost(own, knowledge.corrected(own, body, named))
+    if shared is not None:
+        replaced += knowledge.lost(shared.text, knowledge.corrected(shared.text, "", named))
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
     more = f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}' if missed else ""
     return _planned(context, plan, more=f"{told}{more}")
@@ -680,38 +683,36 @@ def tiers_read(messages: Iterable[Message]) -> set[str]:
     return {one.trust for one in given} & {*provenance.UNTRUSTED}
 
 
-def tiers_repeated(said: str, messages: Sequence[Message], results: Sequence[Result]) -> set[str]:
+def tiers_repeated(
+    said: str, messages: Sequence[Message], pairs: Sequence[tuple[Action, Result]]
+) -> set[str]:
     """Return the untrusted tiers of what an answer repeats: found in memory, or passed on.
 
     Args:
         said: The answer.
         messages: Of the conversation before it.
-        results: What its own tools gave in this turn.
+        pairs: What was called in this turn, and what came of it.
     """
-    found = [(one.trust, one.text) for one in results]
-    found += [(one.trust, one.text) for one in messages if _is_own(one.extra.get("tool"))]
-    read = [(tier, line) for tier, text in found for line in _quotations(tier, text)]
+    found = [(call.name, result.trust, result.text) for call, result in pairs]
+    found += [(str(one.extra.get("tool")), one.trust, one.text) for one in messages]
+    read = [(tier, _quotations(name, tier, text)) for name, tier, text in found if _is_own(name)]
     people = [one.text for one in messages if one.role == "user"]
     read += [("imported", text) for text in people if words.passes_on(text)]
     own = [words.own_words(text) for text in people]
-    sentences = words.sentences(said)
-    return {
-        tier
-        for tier, text in read
-        if tier in provenance.UNTRUSTED
-        and any(origins.repeats(sentence, words.sentences(text), own) for sentence in sentences)
-    }
+    untrusted = [(tier, text) for tier, text in read if tier in provenance.UNTRUSTED]
+    return {tier for tier, text in untrusted if origins.repeats(said, text, own)}
 
 
 def _is_own(name: Any) -> bool:
     return name in WORK and WORK[name].own
 
 
-def _quotations(tier: str, text: str) -> list[str]:
-    """Return the lines of what a tool gave that say they are quoted; none says so: all of them."""
-    lines = text.splitlines()
-    marked = [line for line in lines if QUOTED_FROM.get(tier, tier) in line]
-    return marked or lines
+def _quotations(name: str, tier: str, text: str) -> str:
+    """Return what a tool gave; of several memories those whose head says that they are quoted."""
+    if not WORK[name].searches:
+        return text
+    mark = QUOTED_FROM.get(tier, tier)
+    return "\n".join(one for one in text.splitlines() if mark in one.partition("]")[0]) or text
 
 
 INTRODUCTION = (

@@ -25,7 +25,12 @@ _OF = rf"(?:[ ]+{_TO}[ ]+\S+(?:[ ]+\S+)?)?"  # "for the bank"
 _BE = r"(?:is|was|are|ist|war|lautet|é|è|es|est|era|c'est|jest|är|er|to|это|=|:)"
 _IS = rf"[\"'`]?{_OF}\s*{_BE}\s*:?\s*[\"'“„«`]?"
 # A number that is no key, a variable, a path, a call.
-_NO_VALUE = r"(?!\d{1,5}\b|[$<{/]|[\w.]+\(\S*\))"
+_NO_VALUE = r"(?!\d{1,5}\b|[$<{/]|[\w.]+\()"
+_SETTING = (
+    r"(?<![A-Z0-9_])(?:[A-Z0-9]{1,30}_){0,4}"
+    r"(?:PASS(?:WORD)?|PWD|SECRET|TOKEN|(?:API|SECRET|ACCESS|PRIVATE|AUTH)_KEY)"
+    r"(?!_(?:COUNT|LIMIT|RATE|ID|FILE|PATH|URL)\b)(?:_[A-Z0-9]{1,20})?"
+)
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END|\Z)"),
     ("an API key", r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}\b"),
@@ -41,7 +46,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     (
         "a password",  # likewise, of the environment: DB_PASS, API_KEY_PROD
-        rf"\b[A-Z0-9_]*(?:PASS(?:WORD)?|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9_]+)?=[\"']?{_NO_VALUE}\S{{4,}}",
+        rf"{_SETTING}=[\"']?{_NO_VALUE}\S{{4,}}",
     ),
     ("an access token", r"(?i)\bauthorization[\"'`]?\s*[:=]\s*[\"'`]?bearer\s+[\w.~+/=-]{16,}"),
     (

@@ -296,14 +296,20 @@ def before(text: str, language: str) -> tuple[timedelta, str]:
     """
     said = text.split()
     for end, word in enumerate(said):
-        stop = word[len(word.rstrip(",.;:!?")) :]
-        if folded(word.removesuffix(stop)) not in _BEFORE or not (stop or end + 1 == len(said)):
+        stop, behind = word[len(word.rstrip(",.;:!?")) :], said[end + 1 :]
+        is_last = stop or not behind[1:]  # "an hour before, please", "an hour before lunch"
+        is_last = is_last and not any(map(_says_number, behind[:1]))
+        if folded(word.removesuffix(stop)) not in _BEFORE or not is_last:
             continue
         first = max((n + 1 for n in range(end) if said[n][-1] in ",.;:!?"), default=0)
         for start in range(max(first, end - _SPAN_WORDS), end):
             if span := _whole_span(_pieces(" ".join(said[start:end])), language):
                 return span, f"{' '.join(said[:start])}{stop} {' '.join(said[end + 1 :])}".strip()
     return timedelta(), text
+
+
+def _says_number(word: str) -> bool:
+    return word[:1].isdigit() or number_words.value(folded(word.strip(",.;:!?"))) is not None
 
 
 def _whole_span(said: Sequence[str], language: str) -> timedelta | None:

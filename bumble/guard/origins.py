@@ -44,13 +44,25 @@ def share(
 
 
 LEAST_WORDS, REPEATED = 3, 0.5  # of a sentence that repeats a text: its words, their share
+TOGETHER = 4  # sentences that one may join
 
 
-def repeats(sentence: str, texts: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether a sentence says what one of some texts says, more than it says what others do."""
-    found = share(sentence, texts)
-    long_enough = len(own_words(sentence)) >= LEAST_WORDS
-    return long_enough and found >= REPEATED and found > share(sentence, others)
+def repeats(text: str, read: str, others: Sequence[str]) -> bool:
+    """Whether a sentence of a text, or all of it, says what stands close together in another.
+
+    Args:
+        text: What a model wrote.
+        read: What it may have that from.
+        others: What people said; who says more of that repeats nothing.
+    """
+    there = words.sentences(read)
+    close = [" ".join(there[n : n + TOGETHER]) for n in range(max(1, len(there) - TOGETHER + 1))]
+    for sentence in (*words.sentences(text), text):
+        found = share(sentence, [*there, *close])
+        long_enough = len(own_words(sentence)) >= LEAST_WORDS
+        if long_enough and found >= REPEATED and found > share(sentence, others):
+            return True
+    return False
 
 
 MOST = 3  # texts that one sentence is traced to

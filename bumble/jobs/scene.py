@@ -122,13 +122,12 @@ class Scene(Struct, frozen=True, dict=True):
     def repeated(self, text: str) -> tuple[Message, ...]:
         """Return what was read in it, cited or not, that a text repeats and no person said."""
         said = [one.text for one in self.messages if one.role == "user"]
-        sentences = words.sentences(text)
         return tuple(
             one
             for one in self.messages
             if one.role != "user"
             and is_untrusted(one.trust)
-            and any(origins.repeats(each, words.sentences(one.text), said) for each in sentences)
+            and origins.repeats(text, one.text, said)
         )
 
     def told(self, labels: Sequence[str]) -> list[KnownSentence]:

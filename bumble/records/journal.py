@@ -27,7 +27,8 @@ PATH = "journal.md"
 STAMP, MINUTE = "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"
 _HEADING = patterns.compile(
     r"(?:\[\[)?(\d{4}-\d\d-\d\d)(?:(?:\|[^\]]*)?\]\])?"
-    r"(?:,?[ T](\d\d?:\d\d(?::\d\d)?)(?: ?([ap])m| Uhr)?)?((?:[,:]| (?!\d\d?:\d)).*)?"
+    r"(?:,?[ T](\d\d?:\d\d(?::\d\d)?)(?: ?([AaPp])\.?[Mm]\.?| Uhr)?)?"
+    r"((?:[,:](?!\d)| (?!\d\d?:\d)).*)?"
 )
 _TAG = patterns.compile(r"(?<!\S)#([^\s#]+)")
 _NUMBER = patterns.compile(r"\d+")
@@ -113,7 +114,7 @@ def _heading(title: str, zone: tzinfo) -> _Heading | None:
     except ValueError:  # a 31st of February
         return None
     if half:  # 3:12 pm
-        at = at.replace(hour=at.hour % 12 + 12 * (half == "p"))
+        at = at.replace(hour=at.hour % 12 + 12 * (half in "Pp"))
     at = at.replace(tzinfo=zone)
     words = _TAG.sub("", rest).strip(" ,:–—-")
     return _Heading(at, tuple(_TAG.findall(rest)), words) if moments.is_sane(at) else None

@@ -32,6 +32,7 @@ from bumble.files import disk
 from bumble.records import base, fields, kind
 from bumble.records.provenance import (
     harmless,
+    is_untrusted,
     lines_in,
     origin_comment,
     split_origin,
@@ -275,11 +276,16 @@ def named(
 
 
 def if_small(book: Knowledge, readers: Sequence[str]) -> list[KnowledgeSection]:
-    """Return all that some people may know and no prompt has anyway, where it is little."""
+    """Return all that some people may know and no prompt has anyway, where it is little.
+
+    But for what was only read: that has to be near.
+    """
     there = [
         section
         for section in book.sections
-        if not always(section) and base.may_read(section.provenance.audience, readers)
+        if not always(section)
+        and base.may_read(section.provenance.audience, readers)
+        and not is_untrusted(section.provenance.trust)
     ]
     size = sum(tokens.estimate(f"{section.title}{section.text}") for section in there)
     return there if size <= WHOLE_TOKENS else []

@@ -72,6 +72,7 @@ def test_secrets_are_found_and_hidden(text: str, what: str) -> None:
         "Das Geheimnis ist Butter, 250 Gramm.",
         "La clave es dormir 8 horas.",
         "DB_PASSWORD=${DB_PASSWORD}, access key: alt+3",
+        "MONKEY=banana4, BYPASS=true, PRIMARY_KEY=id_user, TOKEN_LIMIT=128000",
         "max_tokens=4096, user_token = get_token(1234), max_token: 4096",
         "Cleo was our standard bearer internationally-known",
         "",

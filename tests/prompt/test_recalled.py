@@ -235,6 +235,13 @@ def test_all_that_is_known_comes_to_mind_where_it_is_little(tmp_path: Path, line
     assert ("He mends pumps" in comes_to_mind(entity, "It rains.")) is (lines == 1)
 
 
+def test_what_was_only_read_has_to_be_near(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    mark = "<!-- {by: import, trust: imported} -->"
+    entity.knowledge.write_text(f"## Pumps\n{mark}\n\nAll pumps are from Hull.\n")
+    assert "All pumps" not in comes_to_mind(entity, "It rains.")
+
+
 @pytest.mark.usefixtures("much_is_known")
 @pytest.mark.parametrize("name", ["Marius", "somebody"])
 def test_a_section_that_a_long_message_names_comes_to_mind(tmp_path: Path, name: str) -> None:

@@ -58,6 +58,7 @@ def test_what_is_there_never_changes_and_each_text_stays_one_entry(texts: list[s
     [
         ("2026-05-24 3:12 pm", 15, "It rains."),
         ("2026-05-24 12:30 am", 0, "It rains."),
+        ("2026-05-24 3:12 P.M.", 15, "It rains."),
         ("2026-05-24 20:05 Uhr", 20, "It rains."),
         ("2026-05-24 8:05 – Kim", 8, "Kim\n\nIt rains."),
         ("2026-05-24: Birthday", 0, "Birthday\n\nIt rains."),
