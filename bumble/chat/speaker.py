@@ -110,8 +110,8 @@ class Speaker:
         if not text.said:
             self._begin()
         elif piece:
+            text.said += piece  # first: a signal right behind what is shown takes none of it away
             self.say(piece)
-            text.said += piece
 
     def _begin(self, *, ends: bool = False) -> None:
         """Say the last text as far as it has come, where nothing of it was said.
@@ -131,8 +131,8 @@ class Speaker:
         new = joined(self.before, text.came, self.language) if goes_on else text.came
         if new:
             is_first = goes_on or not (self.before or any(one.said for one in before))
-            self.say(new if is_first else PAUSE + new)
             text.said = new
+            self.say(new if is_first else PAUSE + new)
 
     def finish(self, spoken: Sequence[str] | None = None) -> str:
         """Return what was said; a blank at the beginning of what goes on belongs to it.
