@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
@@ -48,6 +48,7 @@ RESTS_IN_PART = "it rests in part on what is forgotten"
 FILE_NAMED = "its file is named for them"
 ONLY_THEIRS = "a person wrote it for them alone"
 STILL_QUOTED = "it has words of theirs"
+SHARED_NAME = "it has a name that somebody else answers to, too"
 ONE = {  # of what is counted: how its label begins
     **{kind.plural: kind.singular for kind in kinds.KINDS},
     "messages": "message",
@@ -67,15 +68,21 @@ class Undecided(Struct, frozen=True):
     reason: str
 
 
-def find_undecided(draft: ForgettingDraft) -> Iterator[Undecided]:
-    """Find what stays and may still tell of them, with what speaks for that."""
+def find_undecided(draft: ForgettingDraft, shared: Collection[str]) -> Iterator[Undecided]:
+    """Find what stays and may still tell of them, with what speaks for that.
+
+    Args:
+        draft: What is forgotten.
+        shared: Names of theirs that another page answers to.
+    """
     entity = draft.entity
-    yield from _judge(draft, entity.file, "settings", ())
+    yield from _judge(draft, entity.file, "settings", (), shared)
     for kind in kinds.KINDS:
+        named = () if kind is relationships.PERSON else shared
         for path in kind.paths(entity):
-            yield from _judge(draft, path, kind.name, draft.views.get(path, ()))
+            yield from _judge(draft, path, kind.name, draft.views.get(path, ()), named)
     for path in _other_files(draft):
-        yield from _judge(draft, path, "file", ())
+        yield from _judge(draft, path, "file", (), shared)
 
 
 def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
@@ -99,7 +106,11 @@ def _other_files(draft: ForgettingDraft) -> Iterator[Path]:
 
 
 def _judge(
-    draft: ForgettingDraft, path: Path, kind: str, views: Sequence[RecordView]
+    draft: ForgettingDraft,
+    path: Path,
+    kind: str,
+    views: Sequence[RecordView],
+    shared: Collection[str],
 ) -> Iterator[Undecided]:
     there = draft.entity.relative(path)
     relative = draft.moved.get(there, there)
@@ -118,7 +129,10 @@ def _judge(
         ONLY_THEIRS: any(
             set(view.origin.audience) == {draft.person} and not draft.is_own(view) for view in views
         ),
-        FILE_NAMED: bool(views) and f"-{draft.person}-" in f"-{skills.SKILL.stem(path)}-",
+        SHARED_NAME: any(re.search(rf"\b{re.escape(one)}\b", new) for one in shared),
+        FILE_NAMED: bool(views)
+        and kind != "person"
+        and f"-{draft.person}-" in f"-{skills.SKILL.stem(path)}-",
     }
     reason = next((text for text, holds in reasons.items() if holds), None)
     if reason:
@@ -235,7 +249,7 @@ def plan(
     return Forgetting(
         tuple(draft.planned.values()),
         dict(draft.counts),
-        tuple(find_undecided(draft)),
+        tuple(find_undecided(draft, shared)),
         (person, *spelt),
         frozenset(draft.gone),
         draft.speech,
