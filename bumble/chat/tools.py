@@ -329,7 +329,7 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     title = knowledge.own_title(
         book,
         arguments["title"],
-        ", ".join(sorted(people.name_of(context.runtime, one) for one in context.readers)),
+        ", ".join(sorted(people.name_of(context.runtime, one) or one for one in context.readers)),
         lambda there: knowledge.is_of(there, context.readers),
     )
     section = knowledge.find(book, title)
@@ -371,7 +371,9 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
                 by_entity=True,
                 provenance=knowledge.joined(context.provenance, there),
             )
-        return knowledge.plan(before, book, f"know about {title}", keeps=True)
+        # what it held true before can still be read
+        keeps = section is not None or shared is not None
+        return knowledge.plan(before, book, f"know about {title}", keeps=keeps)
 
     own = section.text if section else ""
     replaced = knowledge.lost(own, knowledge.corrected(own, body, named))

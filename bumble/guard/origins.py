@@ -55,12 +55,15 @@ def repeats(text: str, read: str, others: Sequence[str]) -> bool:
         read: What it may have that from.
         others: What people said; who says more of that repeats nothing.
     """
-    there = words.sentences(read)
-    close = [" ".join(there[n : n + TOGETHER]) for n in range(max(1, len(there) - TOGETHER + 1))]
+    code = words.language(text, read)
+    there = [words.stems(one, code) for one in words.sentences(read)]
+    starts = range(max(1, len(there) - TOGETHER + 1))
+    close = [set[str]().union(*there[n : n + TOGETHER]) for n in starts]
+    said = [words.stems(one, code) for one in others]
     for sentence in (*words.sentences(text), text):
-        found = share(sentence, [*there, *close])
-        long_enough = len(own_words(sentence)) >= LEAST_WORDS
-        if long_enough and found >= REPEATED and found > share(sentence, others):
+        own = words.stems(sentence, code)
+        found, theirs = (max((len(own & one) for one in each), default=0) for each in (close, said))
+        if len(own) >= LEAST_WORDS and found >= REPEATED * len(own) and found > theirs:
             return True
     return False
 

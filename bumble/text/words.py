@@ -53,6 +53,7 @@ _SCRIPTS = (  # the stemmers of languages that their letters tell, by the ranges
 GERMAN_ENDING = patterns.compile(r"(?:(?<=\w{3})e?t|(?<=\w{3}[aio])s)\Z")
 _LETTER_RUN = patterns.compile(r"[^\W\d_]+")
 _FULL_WIDTH = patterns.compile(r"[。！？」』]\Z")
+AROUND = 200  # characters on each side of a full stop
 _SMALL_STARTS = 2  # behind full stops: from here on they are no abbreviations
 _END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
 _NO_END = patterns.compile(
@@ -96,11 +97,13 @@ def sentences(text: str) -> list[str]:
     parts, start = [], 0
     capitals = _writes_capitals(text)
     for end in _END.finditer(text):
-        before, behind = text[start : end.end()], text[end.end() :]
+        place = end.end()
+        # what is far from the full stop tells nothing of it
+        before, behind = text[max(start, place - AROUND) : place], text[place : place + AROUND]
         if "\n" not in end[0] and _goes_on(before, behind, capitals=capitals):
             continue
-        parts.append(before)
-        start = end.end()
+        parts.append(text[start:place])
+        start = place
     return [part.strip() for part in (*parts, text[start:]) if part.strip()]
 
 
@@ -112,7 +115,7 @@ def _writes_capitals(text: str) -> bool:
     starts = [
         text[end.end()]
         for end in _END.finditer(text[:-1])
-        if not ends_in_abbreviation(text[: end.end()])
+        if not ends_in_abbreviation(text[max(0, end.end() - AROUND) : end.end()])
     ]
     small = sum(map(str.islower, starts))
     return small < _SMALL_STARTS or small < sum(map(str.isupper, starts))
