@@ -39,9 +39,7 @@ MINUS = frozenset(word for word, side in _HOUR_FIRST.items() if side < 0)
 _HOUR_LAST = dict.fromkeys(("past", "nach", "over"), 1) | dict.fromkeys(
     ("to", "tae", "til", "till", "of", "before", "vor", "voor"), -1
 )
-_SURE = frozenset(
-    ["uhr", "pm", "oclock", "o'clock", "h", "heures", "uur", "u", "बजे", "ujutro", "navecer"]
-)
+_SURE = frozenset(["uhr", "pm", "oclock", "h", "heures", "uur", "u", "बजे", "ujutro", "navecer"])
 _SURE_BEFORE = frozenset(["kl", "klockan", "الساعة"])
 OCLOCK = _SURE | frozenset(["heure", "hora", "horas", "ore", "sati"])  # which something takes, too
 _MINUTES = frozenset(

@@ -88,6 +88,7 @@ _ENDING = r"(?:st|nd|rd|th|ste|t[ae][nrsm]?|de|[eè]me|er|re|e|[ºª])"
 _ELIDED = patterns.compile(r"\b(\w*(?:ant|ent))['’](?=ann[io]\b|euro\b|ore\b|altri\b)", re.I)
 _ENDINGS = patterns.compile(rf"\b(\d{{1,2}}){_ENDING}(?!\w)")
 _HALF_OF_DAY = patterns.compile(r"(?<=\d|\s)([ap])\.\s?m\b\.?", re.IGNORECASE)
+_OCLOCK = patterns.compile(r"\bo['’ ] ?clock\b", re.IGNORECASE)
 _FULL_DATE = patterns.compile(r"\b\d{1,2}[./]\d{1,2}[./](\d{4})\b")  # the year stays a number
 _SHORT_YEAR_DATE = patterns.compile(  # likewise, but for the one that `with_days` writes
     r"\b(?:0?[1-9]|[12]\d|3[01])[./](?:0?[1-9]|1[0-2])[./](?:00|(\d\d))\b"
@@ -408,7 +409,7 @@ def read(text: str, language: str) -> ReadText:
         for run in days
         if run.start
         and tokens[run.start - 1] in terms.weekdays
-        and 1 <= run.value <= MOST_DAYS
+        and run.value in range(1, MOST_DAYS + 1)  # "torsdag 10.40" is an hour
         and not number_words.is_loose(tokens[run.start], run.value)  # "lundi à 8h"
     }
     times = _times(text, tokens, dated, ordinals, terms, found, _full_tokens(said, terms, language))
@@ -486,7 +487,7 @@ def plain(text: str) -> str:
     What commas part that can be no thousands are numbers of their own: "120,60,700".
     """
     text = _LISTED.sub(lambda found: found[0].replace(",", ", "), text)
-    text = _PART_OF_MONTH.sub(" ", _HALF_OF_DAY.sub(r"\1m", text))
+    text = _OCLOCK.sub("oclock", _PART_OF_MONTH.sub(" ", _HALF_OF_DAY.sub(r"\1m", text)))
     return _GROUPED.sub("", _ENDINGS.sub(r"\1", _ELIDED.sub(_whole, text)))
 
 

@@ -24,6 +24,7 @@ def test_a_minute_is_the_one_that_was_said(said: str) -> None:
         ("am Donnerstag um 5:15", "de", 5),
         ("on Thursday at 5:15", "en", 17),
         ("jeudi à 5:15", "fr", 5),
+        ("torsdag 10.15", "sv", 10),
     ],
 )
 def test_who_writes_hours_to_24_means_by_an_early_one_what_it_says(

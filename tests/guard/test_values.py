@@ -39,6 +39,7 @@ def test_a_number_is_read_in_words(text: str, language: str, number: int) -> Non
         ("alle otto e mezza", "it"),
         ("om half negen", "nl"),
         ("at half past eight o'clock", "en"),
+        ("half past 8 o clock", "en"),
         ("à huit heures et demie", "fr"),
         ("a las nueve menos treinta", "es"),
         ("thirty minutes to nine", "en"),
