@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Literal
 
 from msgspec import Struct
 
 from bumble.body import bars as bars_module
 from bumble.body import hormones, noise
-from bumble.body.affects import Mood, mood
+from bumble.body.affects import mood
 from bumble.body.config import BAR_NAMES, EMOTIONS
 from bumble.body.soma import Soma
 from bumble.text import tokens
@@ -98,7 +99,7 @@ def body_block(
         max_chars: Of the block.
         with_mood: False where another part of the prompt names the mood.
     """
-    present = f" Mood: {_mood_words(mood(soma.bars))}." if with_mood else ""
+    present = f" Mood: {_mood_words(soma)}." if with_mood else ""
     lines, is_high = [f"{OPENINGS[level]}.{present}"], level == "high"
     if level != "quiet":
         ready = bars_module.ready_impulses(soma.bars)
@@ -154,21 +155,24 @@ def reflection_line(soma: Soma) -> str:
     levels = ", ".join(f"{name} {round(soma.bars.value(name))}" for name in BAR_NAMES)
     names = ", ".join(affect.name for affect in soma.affects[:3])
     feeling = f"; feeling {names}" if names else ""
-    return f"Body: {_mood_words(mood(soma.bars))}; {levels}{feeling}."
+    return f"Body: {_mood_words(soma)}; {levels}{feeling}."
 
 
 def dream_lines(soma: Soma) -> str:
     """Put the body at sleep onset into two lines, for a dream."""
     levels = ", ".join(f"{name} {round(soma.bars.value(name))}%" for name in BAR_NAMES)
-    present = mood(soma.bars)
     named = [f"{affect.name} ({affect.intensity:.1f})" for affect in soma.affects]
-    return f"Fell asleep {_mood_words(present)}, with {levels}.\nStill felt: " + (
+    return f"Fell asleep {_mood_words(soma)}, with {levels}.\nStill felt: " + (
         f"{', '.join(named)}." if named else "nothing in particular."
     )
 
 
-def _mood_words(present: Mood) -> str:
-    return f"{present.name} ({present.intensity:.2f})" if present.intensity else present.name
+def _mood_words(soma: Soma) -> str:
+    """Return the mood, or a feeling that is stronger: who grieves isn't content."""
+    present = mood(soma.bars)
+    felt = ((each.intensity, each.name) for each in soma.affects)
+    intensity, name = max([(present.intensity, present.name), *felt], key=itemgetter(0))
+    return f"{name} ({intensity:.2f})" if intensity else name
 
 
 def _bar_words(soma: Soma, least_away: float) -> str:

@@ -54,7 +54,7 @@ def test_loudness_adds_up_and_gives_the_tier(state: Soma, expected: float, tier:
 
 def test_a_stirring_body() -> None:
     assert ebb.body_block(STIRRED, "normal") == (
-        "Body: stirring. Mood: content (0.47).\n"
+        "Body: stirring. Mood: amused (0.62).\n"
         "Bars: social 85 (rest 50), curiosity 74 (rest 45), comfort 71 (rest 65).\n"
         "Urge: reach out.\n"
         "Torn: curiosity against comfort.\n"
@@ -67,7 +67,7 @@ def test_a_stirring_body() -> None:
 
 def test_a_loud_body() -> None:
     assert ebb.body_block(STIRRED, "high") == (
-        "Body: loud. Mood: content (0.47).\n"
+        "Body: loud. Mood: amused (0.62).\n"
         "Bars: social 85 (rest 50), curiosity 74 (rest 45), creative 40 (rest 40), "
         "tension 15 (rest 15), comfort 71 (rest 65).\n"
         "Urge: reach out.\n"

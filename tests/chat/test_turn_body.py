@@ -53,7 +53,7 @@ def test_the_louder_the_body_the_more_tokens_it_takes_within_its_budget(ada: Ent
         runtime, moved(runtime, felt=6, social=95, curiosity=95), "deliberate"
     )
     assert quiet.startswith("Body: quiet. Mood: content")
-    assert normal.startswith("Body: stirring. Mood: affectionate")
+    assert normal.startswith("Body: stirring. Mood: feeling-0")  # it is the stronger
     assert high.startswith("Body: loud.")
     sizes = [len(text) // 4 for text in (quiet, normal, high)]
     assert sizes[0] < sizes[1] < sizes[2] <= runtime.config.prompt.body_max_tokens
