@@ -103,7 +103,6 @@ COMMANDS = {
     "tick": ("cycles.tick", "Do whatever is due: reminders, what turns left, sleep and dreams."),
     "cron": ("cron.app", "Have the system run `bumble tick`."),
     "remind": ("notes.remind_app", "Have it say something at some time."),
-    "demo": (".newborn.demo", "Make an entity with a month behind it, to try things on."),
     "model": ("model.app", "See, fetch and remove model weights."),
     "config": ("config.app", "See and change settings."),
     "log": (".history.log", "Show what became part of the entity, and when."),
@@ -143,7 +142,7 @@ SECTIONS = {
         *("new", "chat", "show", "recall", "why", "person", "remind", "import"),
         *("report", "undo", "status", "model"),
     ),
-    "Try, set up, keep well": ("demo", "doctor", "config", "index", "migrate", "eval"),
+    "Set up, keep well": ("doctor", "config", "index", "migrate", "eval"),
     "What it remembers": (
         *("knowledge", "belief", "episode", "journal", "skill", "project", "session"),
         *("deep-recall", "petri", "catalyze", "catalysts"),

@@ -128,7 +128,6 @@ EXAMPLES = {
     "cron install": "bumble cron install --yes",
     "cron remove": "bumble cron remove --yes",
     "deep-recall": 'bumble deep-recall "how did Sam come to have a dog"',
-    "demo": "bumble demo",
     "diff": "bumble diff last",
     "distill": "bumble distill --session HGJZAA",
     "dream": "bumble dream --check",

@@ -1,19 +1,16 @@
-"""`bumble new`, `demo`: entities made: empty, of an archive, or with a month behind them."""
+"""`bumble new`: entities made, empty or of an archive."""
 
 from __future__ import annotations
 
 import shlex
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import typer
-from msgspec.structs import replace
 
 from bumble.bridges.exports import bundle, destination
 from bumble.cli import command, listing, opening, output, process, writing
@@ -23,17 +20,6 @@ from bumble.entity.folder import find
 from bumble.errors import FolderUnwritableError, RefusedError, UsageError, UserError
 from bumble.files import git, gitdir
 from bumble.history import clone
-from bumble.records import (
-    base,
-    beliefs,
-    dreams,
-    episodes,
-    journal,
-    knowledge,
-    relationships,
-    sessions,
-)
-from bumble.text import yaml_edit
 
 
 @command.plain
@@ -103,187 +89,6 @@ def _restore(shell: process.Shell, folder: Path, archive: Path, *, use_git: bool
     output.say(f"What it is to obey, and who it is, counts once you trust it: {advice}")
     lines = [f"Made {root} of {len(names)} files", "Its history begins with its next change."]
     output.result(shell, "new", data, lines[: 2 if kept_by else 1])
-
-
-LIFE = Path(__file__).parents[1] / "demo.yaml"
-NAME, OWNER = "Ada", "Sam"
-TRY = (
-    'recall "what is the dog afraid of"',
-    'why "Sam drinks green tea and no coffee."',
-    "person show Sam",
-    "journal show",
-    'recall --as Bo "blue cup"',
-    "log",
-    "undo --last",
-    "report ada.html",
-)
-Talks = list[sessions.Session]
-
-
-@command.plain
-def demo(
-    shell: process.Shell,
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="The folder. Default: a new one of /tmp.")
-    ] = None,
-) -> None:
-    """Make an entity with a month behind it, to try things on.
-
-    Throw it away when you like. Its talks were written by hand. No model is asked, and nothing is
-    fetched.
-    """
-    place = folder or Path(tempfile.mkdtemp(prefix="bumble-demo-")) / "ada"
-    made = make(
-        shell, place, name=NAME, archetype="curious", owner=OWNER, timezone="UTC", asks=False
-    )
-    opened = opening.open_entity(shell, Path(made["folder"]))
-    for planned in _month(opened, yaml_edit.parse_mapping(LIFE.read_text("utf-8"))):
-        writing.apply(opened, planned, trusts=False)
-    tries = [f"bumble {line}" for line in TRY]
-    lines = [
-        f"{NAME} lives in {made['folder']}, with a month behind her. Try:",
-        f"  export BUMBLE_ENTITY={shlex.quote(made['folder'])}",
-        *(f"  {line}" for line in tries),
-    ]
-    output.result(shell, "demo", {"folder": made["folder"], "try": tries}, lines)
-
-
-def _month(opened: opening.Opened, life: Mapping[str, Any]) -> Iterator[changes.ChangeSet]:
-    """Yield what happened, a change set each."""
-    talks = [_talk(opened, entry, number) for number, entry in enumerate(life["talks"])]
-    for told in talks:
-        change = sessions.plan_start(told, "a talk", told.messages)
-        yield changes.ChangeSet(f"chat: {told.by.title()} and {NAME}", (change,))
-    for kind, (verb, make) in MAKERS.items():
-        for entry in life[kind]:
-            title = entry.get("title") or entry.get("name") or output.shorten(entry["text"], 50)
-            if made := make(opened, entry, talks):
-                yield changes.ChangeSet(f"{verb}: {title}", (made,))
-
-
-def _at(opened: opening.Opened, entry: Mapping[str, Any]) -> datetime:
-    midnight = opened.shell.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight - timedelta(days=int(entry["day"])) + timedelta(hours=int(entry["hour"]))
-
-
-def _talk(opened: opening.Opened, entry: Mapping[str, Any], number: int) -> sessions.Session:
-    at, person = _at(opened, entry), str(entry["with"])
-    messages = []
-    for line, text in enumerate(entry["lines"]):
-        own = line % 2 == 1
-        said = at + timedelta(minutes=line)
-        messages.append(
-            sessions.Message(
-                base.stable_id(sessions.MESSAGE_PREFIX, said, f"demo {number} {line}"),
-                said,
-                "assistant" if own else "user",
-                text,
-                "" if own else person,
-                trust="entity" if own else "owner" if person == OWNER.lower() else "person",
-                extra={} if own else {"name": person.title()},
-            )
-        )
-    talk = sessions.new(base.stable_id(sessions.PREFIX, at, "demo"), at, person)
-    return replace(talk, messages=tuple(messages))
-
-
-def _source(
-    entry: Mapping[str, Any], talks: Talks, by: str
-) -> tuple[sessions.Message, base.Provenance]:
-    number, line = entry["of"]
-    told = talks[number]
-    message = told.messages[line]
-    return message, base.Provenance(by, "", (message.id,), message.trust, (told.by,))
-
-
-def _episode(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
-    message, origin = _source(entry, talks, "remember")
-    made = episodes.new(
-        base.stable_id(episodes.EPISODE.prefix, message.at, "demo"),
-        message.at,
-        entry["weight"],
-        entry["text"],
-        people=origin.audience,
-        provenance=origin,
-    )
-    return episodes.EPISODE.plan_new(made, "remember")
-
-
-def _belief(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
-    message, origin = _source(entry, talks, "distill")
-    made = beliefs.new(
-        base.stable_id(beliefs.BELIEF.prefix, message.at, entry["text"]),
-        entry["text"],
-        entry["kind"],
-        entry["sure"],
-        message.at,
-        provenance=origin,
-    )
-    return beliefs.BELIEF.plan_new(made, "believe")
-
-
-def _section(
-    opened: opening.Opened, entry: Mapping[str, Any], talks: Talks
-) -> changes.Change | None:
-    _, origin = _source(entry, talks, "distill")
-    return knowledge.plan_set(
-        knowledge.read(opened.entity.knowledge),
-        entry["title"],
-        entry["text"],
-        "learn",
-        by_entity=True,
-        provenance=origin,
-    )
-
-
-def _person(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
-    message, origin = _source(entry, talks, "reflect")
-    made = relationships.new(entry["name"], message.at, provenance=origin)
-    met = [told for told in talks if told.by == made.id]
-    whole = relationships.plan_update(
-        made,
-        "see",
-        scores=relationships.Scores(**entry["scores"]),
-        interaction_count=sum(len(told.messages) // 2 for told in met),
-        last_interaction=met[-1].messages[-1].at,
-        last_reflection=met[-1].messages[-1].at,
-        text=entry["text"],
-        provenance=origin,
-    )
-    text = (whole.data or b"").decode() if whole else ""
-    return changes.write(relationships.PERSON.path(made.id), text, None, "see")
-
-
-def _entry(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
-    return journal.plan_add(
-        _at(opened, entry), entry["text"], UTC, "write", provenance=base.Provenance(by="reflect")
-    )
-
-
-def _dream(opened: opening.Opened, entry: Mapping[str, Any], talks: Talks) -> changes.Change:
-    at = _at(opened, entry)
-    made = dreams.new(
-        base.stable_id(dreams.DREAM.prefix, at, "demo"),
-        at,
-        (),
-        (entry["text"],),
-        "",
-        title=entry["title"],
-        provenance=base.Provenance(by="dream"),
-    )
-    return dreams.DREAM.plan_new(made, "dream")
-
-
-MAKERS: Mapping[  # with the verb of its commits, as the cycles name theirs
-    str, tuple[str, Callable[[opening.Opened, Mapping[str, Any], Talks], changes.Change | None]]
-] = {
-    "people": ("reflect", _person),
-    "episodes": ("remember", _episode),
-    "knowledge": ("distill", _section),
-    "beliefs": ("distill", _belief),
-    "journal": ("journal", _entry),
-    "dreams": ("dream", _dream),
-}
 
 
 MAX_NAME_CHARS = 100
