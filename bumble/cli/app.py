@@ -203,11 +203,7 @@ class LazyGroup(TyperGroup):
         with formatter.section("More"):
             rest = [(title, names) for title, names in SECTIONS.items() if title != DAILY]
             formatter.write_dl([(title, ", ".join(names)) for title, names in rest])
-        with formatter.section("Words"):
-            formatter.write_dl(command_help.explained("entity"))
-        formatter.write(
-            "\n`bumble COMMAND --help` begins with an example, and explains its words.\n"
-        )
+        formatter.write("\n`bumble COMMAND --help` says more.\n")
 
 
 app = typer.Typer(

@@ -1,12 +1,8 @@
-"""What `--help` adds to typer's own: an example first, the words explained last, near names.
-
-An example that isn't listed is made of what a command must be given.
-"""
+"""What commands get beyond typer's own: an example in their help, near names, plain values."""
 
 from __future__ import annotations
 
 import json
-import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -15,97 +11,6 @@ import typer
 
 from bumble.cli import completing
 from bumble.text.printable import argument
-
-GROUPS = {
-    "Whom you talk to": {
-        "entity": "the one you talk to, made of the files in one folder.",
-        "owner": "the person an entity belongs to.",
-        "archetype": "a ready-made character that a new entity can begin with.",
-        "session": "one conversation, kept word for word.",
-        "incognito": "a talk that leaves no trace in the folder.",
-    },
-    "What it keeps": {
-        "knowledge": "facts that it is shown in every talk.",
-        "episode": "what it remembers of one stretch of talk.",
-        "belief": "something it holds to be true, with how sure it is and what that rests on.",
-        "portrait": "how it sees a person, and how the two get along.",
-        "journal": "its diary.",
-        "skill": "a note on how something is done.",
-        "project": "something that is worked on over days, with its next step.",
-        "topic": "something that several memories are about.",
-        "catalyst": "a question that a topic keeps raising.",
-    },
-    "What it does between talks": {
-        "cycle": "one kind of work on its memories between talks, such as a dream.",
-        "stretch": "what was said without a long pause; so is the work on it called, too.",
-        "tick": "one look at the clock: what is due is done, and nothing else.",
-        "automation": "a task that it does by itself at set times.",
-        "appraise": "to note what a talk made it feel.",
-        "distill": "to draw facts, beliefs and notes from what was said.",
-        "reflect": "to think about the people it talked with.",
-        "consolidate": "to put memories in order, and let go of what has faded.",
-        "narrate": "to tell its own story anew.",
-        "dream": "to mix memories at night and write down what comes of it.",
-        "wake": "to begin something by itself while nobody is there.",
-        "evolve": "to propose small changes of who it is.",
-        "settle": "to do at once what talks have left to be done.",
-        "gate": "a condition that must hold before work between talks may begin.",
-        "proposal": "a change that waits until you accept it.",
-    },
-    "How it is": {
-        "soma": "its body as numbers: how lively, tense or content it is now.",
-        "anchor": "a state of its body that has a name, to come back to.",
-        "noise": "stray thoughts that come without a reason.",
-        "reflex": "an answer given at once, without thinking it over first.",
-    },
-    "How it finds things": {
-        "petri": "the list of topics, found by counting, without a model.",
-        "catalyze": "to search memory by way of the questions its topics raise.",
-        "index": "what memories are found by; it is made from the files, again at any time.",
-        "embedding": "a text as numbers, by which texts of like meaning are found.",
-    },
-    "Models and other programs": {
-        "prompt": "all the text a model is shown before it answers.",
-        "compact": "to show a model a long talk in fewer words; nothing of it is lost.",
-        "token": "a piece of a word; models count text in these.",
-        "context window": "the most text a model can be shown at once.",
-        "weights": "the file that a model of this machine consists of.",
-        "GGUF": "a kind of file in which models are passed around.",
-        "probe": "a short test of what a model can be trusted with.",
-        "MCP": "a protocol by which programs such as Claude Code use each other's tools.",
-        "remote": "a copy of the folder elsewhere, which git knows by name.",
-        "clone": "a copy of the folder that git can bring together with this one.",
-    },
-}
-TERMS = {term: text for group in GROUPS.values() for term, text in group.items()}
-_ENDINGS = {"e": "(e|es|ed|ing|ion)", "y": "(y|ies)", "": "(s|es|ed|ing)?"}
-
-
-def pattern(term: str) -> re.Pattern[str]:
-    """Return what finds a word in any of its forms."""
-    last = term[-1] if term[-1] in "ey" else ""
-    stem = term.removesuffix(last)
-    return re.compile(rf"(?<![\w.-]){re.escape(stem)}{_ENDINGS[last]}(?![\w-]|\.\w)", re.IGNORECASE)
-
-
-def explained(text: str) -> list[tuple[str, str]]:
-    """Return the words of a text that need a sentence, each with it, in the order of the page."""
-    return [(term, said) for term, said in TERMS.items() if pattern(term).search(text)]
-
-
-def page() -> str:
-    """Return docs/words.md."""
-    lines = [
-        "# Words",
-        "",
-        "Written by `python -m bumble.cli.reference docs`; do not edit by hand.",
-        "`bumble COMMAND --help` explains the words it uses in the same sentences.",
-    ]
-    for title, group in GROUPS.items():
-        terms = (f"- **{term}**: {text}" for term, text in group.items())
-        lines += ["", f"## {title}", "", *terms]
-    return "\n".join(lines) + "\n"
-
 
 EXAMPLES = {
     "anchor add": 'bumble anchor add calm "The evening by the sea."',
@@ -176,14 +81,6 @@ EXAMPLES = {
     "why": 'bumble why "My dog is called Biscuit"',
 }
 MOST_MEANT = 3  # commands that are suggested
-SAMPLES = {  # of what must be given, by the command's first word or by the argument
-    "anchor": "calm",
-    "knowledge": "Tea",
-    "person": "Sam",
-    "project": '"The boat"',
-    "skill": "bread",
-    "folder": "~/ada",
-}
 WANTED = {  # what people type for commands of other names
     **dict.fromkeys(("ask", "say", "talk"), "chat"),
     **dict.fromkeys(("find", "search", "memory", "memories"), "recall"),
@@ -206,45 +103,13 @@ WANTED = {  # what people type for commands of other names
 }
 
 
-def example(path: str, command: Any) -> str:
-    """Return how a command is called, as somebody would."""
-    if path in EXAMPLES:
-        return EXAMPLES[path]
-    if hasattr(command, "commands") and not command.invoke_without_command:
-        return f"bumble {path} list"
-    group = path.split()[0]
-    given = [
-        SAMPLES.get(group) or SAMPLES.get(param.name, "last")
-        for param in command.params
-        if param.param_type_name == "argument" and param.required
-    ]
-    return " ".join(["bumble", path, *given])
-
-
-def words(path: str, command: Any, ctx: Any) -> list[tuple[str, str]]:
-    """Return the words of a command's help that need a sentence, each with it."""
-    shown = [param.get_help_record(ctx) for param in command.params if param.expose_value]
-    said = [path, command.help or "", *(record[1] for record in shown if record)]
-    return explained("\n".join(said))
-
-
 def prepare(command: Any, path: str, option: Any) -> None:
-    """Let a command, and those below it, take --json and be quick.
-
-    Its help begins with an example, and ends with the words it uses.
-    """
+    """Let a command, and those below it, take --json and be quick, and show its example."""
     if not any("--json" in param.opts for param in command.params):
         command.params.append(option)
-    written = quicken(command).format_help
-
-    def format_help(ctx: Any, formatter: Any) -> None:
-        formatter.write(f"Example: {example(path, command)}\n\n")
-        written(ctx, formatter)
-        if found := words(path, command, ctx):
-            with formatter.section("Words"):
-                formatter.write_dl(found)
-
-    command.format_help = format_help
+    if path in EXAMPLES:
+        command.epilog = f"Example: {EXAMPLES[path]}"
+    quicken(command)
     for name, below in getattr(command, "commands", {}).items():
         prepare(below, f"{path} {name}", option)
 

@@ -1,4 +1,4 @@
-"""The generator of the pages on commands, words and settings, and of the tree of modules.
+"""The generator of the pages on commands and settings, of `words.json` and the tree of modules.
 
 `python -m bumble.cli.reference docs` writes them, with `--check` it only compares.
 """
@@ -252,8 +252,7 @@ def commands_page() -> str:
         ]
         lines += [
             "```text",
-            command_help.example(path, command),
-            "",
+            *([command_help.EXAMPLES[path], ""] if path in command_help.EXAMPLES else []),
             command.get_usage(ctx).removeprefix("Usage: "),
             *output.table([record for record in rows if record], indent="  "),
             "```",
@@ -314,7 +313,6 @@ def pages(folder: Path) -> dict[Path, str]:
         completing.WORDS: words(),
         folder / "commands.md": commands_page(),
         folder / "settings.md": settings_page(),
-        folder / "words.md": command_help.page(),
         architecture: f"{head}{BEGIN}\n\n{tree()}\n{END}{rest.partition(END)[2]}",
     }
 

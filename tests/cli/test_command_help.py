@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bumble.cli import command_help, reference
+from bumble.cli import reference
 from bumble.cli.app import BUG_EXIT_CODE, COMMANDS, DAILY, SECTIONS
 from tests.support.chatting import script
 from tests.support.command_line import leaves
@@ -18,25 +18,6 @@ def test_the_help_shows_a_dozen_commands_of_every_day_and_the_rest_by_group(run:
         assert described == (name in SECTIONS[DAILY]), name
         assert name in shown
     assert len(shown.splitlines()) < 50
-
-
-@pytest.mark.parametrize(
-    ("words", "term"),
-    [
-        (("soma",), "soma"),
-        (("petri",), "topic"),
-        (("catalyze",), "catalyze"),
-        (("tick",), "tick"),
-        (("distill",), "distill"),
-        (("consolidate",), "consolidate"),
-        (("belief", "list"), "belief"),
-        (("mcp",), "MCP"),
-    ],
-    ids=str,
-)
-def test_help_explains_the_words_it_uses(run: Run, words: tuple[str, ...], term: str) -> None:
-    said = " ".join(run.ok(*words, "--help").out.partition("\nWords:\n")[2].split())
-    assert f"{term} {command_help.TERMS[term]}" in said
 
 
 @pytest.mark.parametrize(
