@@ -142,71 +142,6 @@ def grok_export() -> dict[str, Any]:
     }
 
 
-def deepseek_talk(talk_id: str = "d1") -> dict[str, Any]:
-    """A conversation of DeepSeek's: a question, two answers, the second shown last."""
-
-    def node(parent: str, minute: int, *fragments: tuple[str, str], **more: Any) -> dict[str, Any]:
-        told = [{"type": kind, "content": text} for kind, text in fragments]
-        at = f"2026-02-01T10:0{minute}:00.000000+08:00"
-        message = {"model": "deepseek-chat", "inserted_at": at, "fragments": told, **more}
-        return {"parent": parent, "children": [], "message": message}
-
-    nodes = {
-        "root": {"parent": None, "children": ["1"], "message": None},
-        "1": node("root", 0, ("REQUEST", "I keep a parrot."), files=[{"file_name": "bird.png"}]),
-        "2": node("1", 1, ("RESPONSE", "A wolf?")),
-        "3": node("1", 2, ("THINK", "Hm."), ("SEARCH", ""), ("RESPONSE", "How old is it?")),
-    }
-    mapping = {key: {"id": key, **data} for key, data in nodes.items()}
-    return {"id": talk_id, "title": "Birds", "inserted_at": "2026-02-01", "mapping": mapping}
-
-
-def le_chat() -> list[dict[str, Any]]:
-    """A conversation of Mistral's Le Chat."""
-    chunks = [
-        {"type": "text", "text": "Plant it "},
-        {"type": "reference", "referenceIds": [1]},
-        {"type": "text", "text": "in March."},
-        {"type": "tool_call", "name": "web_search"},
-        {"type": "image_url", "imageUrl": "https://example.org/quince.png"},
-        {"type": "custom_element"},
-    ]
-    own = {"content": "I grow medlars.", "contentChunks": None, "role": "user"}
-    answer = {"content": "", "contentChunks": chunks, "role": "assistant"}
-    files = [{"type": "image", "name": "tree.jpg"}]
-    canvas = [{"title": "Plan", "content": "Dig."}]
-    return [
-        {"id": "m1", "chatId": "c1", "createdAt": "2026-03-01T09:00:00Z", "files": files, **own},
-        {
-            "id": "m2",
-            "chatId": "c1",
-            "createdAt": "2026-03-01T09:01:00Z",
-            "canvas": canvas,
-            **answer,
-        },
-    ]
-
-
-def silly_chat() -> str:
-    """A chat of a group of characters in SillyTavern."""
-    lines: list[dict[str, Any]] = [
-        {"user_name": "Sam", "character_name": "unused", "create_date": "2025-2-15@13h13m21s"},
-        {"name": "Ada", "is_user": False, "send_date": "February 15, 2025 1:13pm", "mes": "Hm?"},
-        {"name": "Sam", "is_user": True, "send_date": "February 15, 2025 1:14pm", "mes": "My owl."},
-        {
-            "name": "Bo",
-            "is_user": False,
-            "send_date": "2025-02-15T13:15:00Z",
-            "mes": "Its name?",
-            "swipes": ["Its name?", "Whose?"],
-            "swipe_id": 0,
-            "extra": {"model": "gemini-pro", "reasoning": "An owl.", "image": "a/owl.png"},
-        },
-        {"name": "SillyTavern System", "is_user": False, "is_system": True, "mes": "Help."},
-    ]
-    return "\n".join(map(json.dumps, lines))
-
-
 def gemini_page(*records: tuple[str, str], product: str = "Gemini Apps") -> str:
     """A page of Gemini's activity, as Takeout writes it; records are what stands in the middle."""
     cell = "content-cell mdl-cell mdl-cell--6-col mdl-typography--body-1"
@@ -393,9 +328,6 @@ def every(place: Path) -> dict[str, Path]:
         "claude": zipped(place / "b.zip", conversations_json=[claude_talk()]),
         "gemini": zipped(place / "c.zip", **gemini),
         "grok": as_json(place / "d.json", grok_export()),
-        "deepseek": zipped(place / "k.zip", conversations_json=[deepseek_talk()]),
-        "mistral": zipped(place / "l.zip", **{"chat-c1_json": le_chat()}),
-        "sillytavern": folder(place / "m", {"group chats/2025-02-15.jsonl": silly_chat()}),
         "letta": as_json(place / "mo.af", letta_agent()),
         "card": as_json(place / "e.json", card()),
         "lorebook": as_json(place / "f.json", book),

@@ -1,4 +1,4 @@
-"""Agents' memories as neighbours: the files that Claude Code, OpenClaw, Hermes and Letta read.
+"""Agents' memories as neighbours: the files that OpenClaw and Letta read.
 
 They know no audiences: whatever is in them, whoever talks with that agent may hear. What was not
 said by somebody the entity trusts stays a quotation there too. docs/imports.md names the versions
@@ -8,13 +8,13 @@ of the formats.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
-from bumble.bridges.exports.memories import Page, Pages, headed, is_told, quotation
-from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SEPARATOR, SOUL
+from bumble.bridges.exports.memories import Page, Pages, headed, quotation
+from bumble.bridges.imports.agents import ABOUT, INDEX, PERSONA, SOUL
 from bumble.entity.config import Identity
 from bumble.entity.secrets import redacted
 from bumble.files import disk
@@ -32,10 +32,7 @@ from bumble.records.kind import Kind
 from bumble.text import markdown
 from bumble.text.words import one_line, shorten
 
-INDEX_LINES, INDEX_BYTES = 200, 25_000  # of its index that Claude Code reads at the start
-MEMORY_CHARS, ABOUT_CHARS = 2_200, 1_375  # that Hermes takes
 DESCRIPTION_CHARS = 150
-TYPES = {beliefs.BELIEF.name: "user", projects.PROJECT.name: "project"}  # else "reference"
 
 
 class AgentFiles(Struct):
@@ -46,7 +43,6 @@ class AgentFiles(Struct):
     pages: Pages
     texts: dict[str, str] = field(default_factory=dict)  # by path
     taken: set[str] = field(default_factory=set)  # paths of the pages that the form has a place for
-    no_room: set[str] = field(default_factory=set)  # and of those of them that didn't fit
 
     def add(self, path: str, text: str, **meta: Any) -> None:
         """Take a file in; an empty one is none."""
@@ -118,29 +114,6 @@ def _add_skills(own: AgentFiles) -> None:
         own.add(path, own.quoted(page), name=page.title, description=page.description)
 
 
-def claude_code(own: AgentFiles) -> None:
-    """Write the memory folder of a project: an index, and a note a memory."""
-    lines = ["# Memory", ""]
-    for page in (
-        *own.about(),
-        *own.of(knowledge.KNOWLEDGE, relationships.PERSON, projects.PROJECT),
-    ):
-        stem = own.free(_slug(page.title))
-        kind = "user" if page.id == own.owner else TYPES.get(page.kind.name, "reference")
-        told = _described(page)
-        own.add(
-            f"{stem}.md", own.quoted(page), name=stem, description=told, metadata={"type": kind}
-        )
-        named = f"- [{page.title}]({stem}.md): {told}"
-        line = f"- [{told}]({stem}.md)" if is_told(page) else named
-        size = sum(len(each.encode()) + 1 for each in (*lines, line))
-        if len(lines) < INDEX_LINES and size <= INDEX_BYTES:
-            lines.append(line)
-        else:
-            own.no_room.add(page.path)
-    own.add(INDEX, "\n".join(lines))
-
-
 def _described(page: Page) -> str:
     """Say what a memory is about: its beginning."""
     return shorten(one_line(page.text), DESCRIPTION_CHARS, at_word=True)
@@ -166,28 +139,6 @@ def openclaw(own: AgentFiles) -> None:
     _add_skills(own)
 
 
-def hermes(own: AgentFiles) -> None:
-    """Write the files of a home: as many entries as it takes, the first ones first."""
-    own.add(SOUL[0], own.soul)
-    known = own.of(knowledge.KNOWLEDGE, relationships.PERSON, projects.PROJECT)
-    for name, most, titled, pages in (
-        (INDEX, MEMORY_CHARS, True, known), (ABOUT, ABOUT_CHARS, False, own.about())
-    ):  # fmt: skip
-        own.add(f"memories/{name}", SEPARATOR.join(_within(own, pages, most, titled=titled)))
-    _add_skills(own)
-
-
-def _within(own: AgentFiles, pages: Iterable[Page], most: int, *, titled: bool) -> Iterator[str]:
-    size = 0
-    for page in pages:
-        entry = f"{page.title}: " * titled + one_line(own.quoted(page))
-        if size + len(entry) + len(SEPARATOR) > most:
-            own.no_room.add(page.path)
-        else:
-            size += len(entry) + len(SEPARATOR)
-            yield entry
-
-
 def letta(own: AgentFiles) -> None:
     """Write a memory folder: what is always in the prompt in `system/`, the rest beside it."""
     called = f"Their name is {redacted(own.identity.owner.name or 'you')}."
@@ -203,8 +154,6 @@ def letta(own: AgentFiles) -> None:
 
 
 WRITERS: Mapping[str, Callable[[AgentFiles], None]] = {
-    "claude-code": claude_code,
     "openclaw": openclaw,
-    "hermes": hermes,
     "letta": letta,
 }

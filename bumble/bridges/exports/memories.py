@@ -37,7 +37,7 @@ from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown, titles
 from bumble.text.words import one_line, shorten
 
-AGENTS = ("claude-code", "openclaw", "hermes", "letta")  # whose files an export can write
+AGENTS = ("openclaw", "letta")  # whose files an export can write
 FORMS = ("card", "markdown", "bundle", *AGENTS)  # that an export can have
 TITLE_CHARS = 80
 
@@ -179,7 +179,7 @@ def transcript(session: sessions.Session, name: str) -> Iterator[str]:
         yield f"## {message.id}\n\n{head}\n\n{quoted}"
 
 
-def is_told(page: Page) -> bool:
+def _is_told(page: Page) -> bool:
     """Whether a page is called for its beginning, so that a heading would say it twice."""
     begins = one_line(page.text).lstrip("#> ").startswith(page.title.rstrip("… "))
     return page.kind in (episodes.EPISODE, beliefs.BELIEF) and begins
@@ -188,7 +188,7 @@ def is_told(page: Page) -> bool:
 def headed(page: Page, mark: str, text: str) -> str:
     """Return what a page says below its title, whose headings stand deeper than a second."""
     text = text if mark == "#" else markdown.contained(text)
-    return text if is_told(page) else f"{mark} {page.title}\n\n{text}".strip()
+    return text if _is_told(page) else f"{mark} {page.title}\n\n{text}".strip()
 
 
 _PLAIN = patterns.compile(r"[\w-]+")  # names that mean nothing in a link

@@ -148,8 +148,6 @@ class Files(Struct, frozen=True):
     # by the key of a list; empty: the list that a file is
     readers: Mapping[str, ReadItem] = {}
     never: frozenset[str] = frozenset()  # keys of other programs, which have some of these too
-    # of files that hold one talk each: reads all items at once, of a name
-    whole: Callable[[str, Sequence[Mapping[str, Any]]], Iterable[Item]] | None = None
 
     def shown(self, source: ImportSource) -> list[str]:
         """Return the files that show by their keys."""
@@ -187,13 +185,8 @@ def read(
         found = dict.fromkeys(source.matching(*parts[-1].patterns), parts[-1])
     source.wanted = sum(source.members[name].size for name in found)
     for name, part in found.items():
-        rows = list[Mapping[str, Any]]()
         for number, (key, data) in enumerate(_rows(source, name, *(part.readers or ("",))), 1):
-            if isinstance(data, dict) and part.whole:
-                rows.append(data)
-            else:
-                yield from _read(f"{name}, number {number}", data, part.readers.get(key))
-        yield from tried(name, part.whole(name, rows)) if part.whole else ()
+            yield from _read(f"{name}, number {number}", data, part.readers.get(key))
     yield from others(source, [*found, *besides])
 
 
@@ -336,9 +329,8 @@ def others(
     yield from (LeftOut(name, ours if name in source.ours else why) for name in rest)
 
 
-# times as a page or a chat shows them: in words, in any language, with or without a zone
+# times as a page shows them: in words, in any language, with or without a zone
 
-_HOURS = patterns.compile(r"@(\d+)h (\d+)m (\d+)s.*")
 _SETTINGS = {
     "DATE_ORDER": "DMY",  # of `1/2/2026` the first number is the day, if it can be
     "PREFER_LOCALE_DATE_ORDER": False,
@@ -366,7 +358,7 @@ def time_shown(told: str, zone: tzinfo) -> datetime | None:
     from dateparser.timezone_parser import pop_tz_offset_from_string
 
     told, named = pop_tz_offset_from_string(" ".join(told.split()).replace("\u2212", "-"))
-    read = _parser().get_date_data(_HOURS.sub(r"\1:\2:\3", told))
+    read = _parser().get_date_data(told)
     if read.date_obj is None or read.period != "time":
         return None
     at: datetime = read.date_obj.replace(tzinfo=zone)

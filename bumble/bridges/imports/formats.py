@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from bumble.bridges.imports import (
     agents,
-    assistants,
     card,
     chatgpt,
     claude,
     foreign,
     gemini,
+    grok,
     notes,
 )
 from bumble.bridges.imports.items import ImportContext, Item, LeftOut
@@ -46,11 +46,8 @@ def _of_files(name: str, title: str, *files: foreign.Files) -> Format:
 FORMATS = (
     _of_files("chatgpt", "ChatGPT", chatgpt.FILES),
     Format("claude", "Claude", claude.fits, claude.read),
-    _of_files("grok", "Grok", assistants.GROK),
-    _of_files("deepseek", "DeepSeek", assistants.DEEPSEEK),
-    _of_files("mistral", "Le Chat", assistants.LE_CHAT),
+    _of_files("grok", "Grok", grok.FILES),
     Format("gemini", "Gemini", gemini.fits_gemini, gemini.read_gemini),
-    Format("sillytavern", "SillyTavern", assistants.SILLY.shown, assistants.read_sillytavern),
     Format("card", "a character card", card.fits, card.read),
     Format("lorebook", "a lorebook", card.fits_lorebook, card.read_lorebook),
     Format("obsidian", "an Obsidian vault", notes.fits_vault, notes.read_vault, "note"),

@@ -95,7 +95,6 @@ Item: TypeAlias = ImportedTalk | Fact | Recipe | ImportedPersona | LeftOut
 
 ASIDE = "on branches that were not shown last"
 CALLS, RESULTS = "calls of tools", "answers of tools"
-CITED = "marks of citations"
 ERRORS, HIDDEN = "errors", "hidden messages"
 MEDIA = "sounds and videos"
 SYSTEM = "messages of the system, and instructions to the assistant"

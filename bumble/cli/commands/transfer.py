@@ -38,7 +38,7 @@ def export(
         typer.Option(
             "--to",
             metavar="FORM",
-            help="card, markdown, bundle, claude-code, openclaw, hermes or letta.",
+            help="card, markdown, bundle, openclaw or letta.",
         ),
     ],
     person: Annotated[
@@ -55,7 +55,7 @@ def export(
     card: who it is, and what everybody may know, as a PNG or JSON that other programs take.
     markdown: a copy to read, with links, for Obsidian. bundle: everything as one archive, of which
     `bumble new DIR --from FILE` makes the same entity.
-    claude-code, openclaw, hermes, letta: a memory folder for that agent, as its owner may know it.
+    openclaw, letta: a memory folder for that agent, as its owner may know it.
     """
     listing.choice("form", form, memories.FORMS)
     if form == "bundle" and person is not None:
@@ -100,15 +100,13 @@ def _agent(
     made = agents.AgentFiles(opened.identity, owner, pages)
     agents.WRITERS[form](made)
     destination.put_folder(dest, made.texts)
-    written = [page for page in pages.pages if page.path in made.taken.difference(made.no_room)]
+    written = [page for page in pages.pages if page.path in made.taken]
     data, lines = _told(pages, written)
-    if made.no_room:
-        lines.append(f"  {len(made.no_room)} memories had no room there")
     rest = (page for page in pages.pages if page.text.strip() and page.path not in made.taken)
     if no_place := Counter(page.kind.plural for page in rest):
         told = ", ".join(f"{what} ({count:,})" for what, count in no_place.items())
         lines.append(f"  This form has no place for {told}")
-    return {**data, "no_room": len(made.no_room), "no_place": no_place}, lines
+    return {**data, "no_place": no_place}, lines
 
 
 def _card(opened: opening.Opened, dest: Path, reader: Reader, picture: Path | None) -> Told:

@@ -222,7 +222,7 @@ def test_a_card_is_about_the_entity_whatever_it_is_called(
         run.ok("config", "set", "name", name)
         sent = run.ok("context", "prompt", "-m", "Hello").out
         assert f"{name} guards the glade for Sam. {name} is grumpy." in sent
-        run.ok("export", "--to", "hermes", str(tmp_path / name))
+        run.ok("export", "--to", "openclaw", str(tmp_path / name))
         soul = (tmp_path / name / "SOUL.md").read_text()
         assert f"{name} guards the glade for Sam." in soul
     assert "Ada hates rain." in run.text("knowledge.md")

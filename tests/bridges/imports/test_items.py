@@ -125,61 +125,6 @@ GROK_TALK = st.fixed_dictionaries(
     }
 )
 
-FRAGMENT = ODD | st.fixed_dictionaries(
-    {"type": st.sampled_from(["REQUEST", "RESPONSE", "THINK", "SEARCH", "TIP"])},
-    optional={"content": WORDS},
-)
-FILE = st.fixed_dictionaries({"file_name": WORDS, "name": WORDS, "type": st.just("image")})
-DEEPSEEK_TALK = st.fixed_dictionaries(
-    {
-        "id": ID,
-        "inserted_at": st.just("2026-01-01T10:00:00Z"),
-        "mapping": st.dictionaries(
-            ID,
-            st.fixed_dictionaries(
-                {
-                    "parent": st.none() | ID,
-                    "message": ODD
-                    | st.fixed_dictionaries(
-                        {"fragments": st.lists(FRAGMENT, min_size=1, max_size=3)},
-                        optional={"files": st.lists(FILE, max_size=2)},
-                    ),
-                }
-            ),
-            min_size=1,
-            max_size=5,
-        ),
-    }
-)
-LE_CHAT_MESSAGE = st.fixed_dictionaries(
-    {
-        "chatId": st.just("c"),
-        "createdAt": st.just("2026-01-01T10:00:00Z"),
-        "role": st.sampled_from(["user", "assistant"]),
-        "content": WORDS,
-        "contentChunks": st.none()
-        | st.lists(
-            st.fixed_dictionaries(
-                {"type": st.sampled_from(["text", "tool_call", "reference", "image_url", "aura"])},
-                optional={"text": WORDS},
-            ),
-            max_size=3,
-        ),
-        "files": st.lists(FILE, max_size=2),
-        "canvas": st.lists(st.fixed_dictionaries({"content": WORDS}), max_size=1),
-    }
-)
-SILLY_MESSAGE = st.fixed_dictionaries(
-    {
-        "name": WORDS,
-        "is_user": st.booleans(),
-        "is_system": st.booleans(),
-        "mes": WORDS,
-        "send_date": st.just("2026-01-01T10:00:00Z"),
-        "swipes": st.lists(WORDS, max_size=3),
-    }
-)
-
 
 def is_there(value: Any) -> bool:
     return bool(value.strip()) if isinstance(value, str) else value not in (None, {}, [])
@@ -228,29 +173,6 @@ def of_grok(talk: dict[str, Any]) -> int:
         + bool(one.get("error"))
         for one in (response["response"] for response in talk["responses"])
     )
-
-
-def of_deepseek(talk: dict[str, Any]) -> int:
-    return sum(_deepseek_message(node["message"]) for node in talk["mapping"].values())
-
-
-def _deepseek_message(message: Any) -> int:
-    if not isinstance(message, dict):
-        return bool(message)
-    return len(message["fragments"]) + len(message.get("files", []))
-
-
-def of_le_chat(message: dict[str, Any]) -> int:
-    chunks = message["contentChunks"] or []
-    texts = [one.get("text", "") for one in chunks if one["type"] == "text"]
-    words = bool(("".join(texts) or message["content"]).strip())
-    others = len(chunks) - len(texts)
-    return words + others + len(message["files"]) + len(message["canvas"])
-
-
-def of_silly(message: dict[str, Any]) -> int:
-    others = [one for one in message["swipes"] if one.strip() and one != message["mes"]]
-    return bool(message["mes"].strip()) + len(others)
 
 
 def counted(read: list[Item]) -> tuple[int, int]:
@@ -355,21 +277,3 @@ def test_code_its_output_and_pictures_are_taken_in_their_place(tmp_path: Path) -
         "```python\nprint(1)\n```",
         "[output]\n```\n1\n```",
     ]
-
-
-@settings(max_examples=examples(60))
-@given(talks=st.lists(DEEPSEEK_TALK, min_size=1, max_size=3))
-def test_the_counts_add_up_for_any_export_of_deepseek(talks: list[dict[str, Any]]) -> None:
-    check("conversations.json", talks, "deepseek", sum(map(of_deepseek, talks)))
-
-
-@settings(max_examples=examples(60))
-@given(said=st.lists(LE_CHAT_MESSAGE, min_size=1, max_size=4))
-def test_the_counts_add_up_for_any_export_of_le_chat(said: list[dict[str, Any]]) -> None:
-    check("chat-c.json", said, "mistral", sum(map(of_le_chat, said)))
-
-
-@settings(max_examples=examples(60))
-@given(said=st.lists(SILLY_MESSAGE, min_size=1, max_size=4))
-def test_the_counts_add_up_for_any_chat_of_sillytavern(said: list[dict[str, Any]]) -> None:
-    check("a.jsonl", said, "sillytavern", sum(map(of_silly, said)))

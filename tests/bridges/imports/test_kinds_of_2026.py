@@ -84,56 +84,6 @@ def test_takeout_of_gemini_is_read_by_what_each_record_is(tmp_path: Path) -> Non
     assert left(read) == {"records that are no prompt": 1, "records of other services": 1}
 
 
-def test_of_deepseek_the_newest_branch_is_taken_and_its_thoughts_are_counted(
-    tmp_path: Path,
-) -> None:
-    path = exports.as_json(tmp_path / "conversations.json", [exports.deepseek_talk()])
-    form, read = read_in(path)
-    assert (form, said(read)) == (
-        "deepseek",
-        [
-            ("person", "", "I keep a parrot.\n\n[file: bird.png]"),
-            ("other", "DeepSeek", "How old is it?"),
-        ],
-    )
-    assert left(read) == {items.THOUGHTS: 1, items.RESULTS: 1, items.ASIDE: 1}
-
-
-def test_of_le_chat_the_pieces_of_an_answer_are_one_text(tmp_path: Path) -> None:
-    form, read = read_in(exports.zipped(tmp_path / "a.zip", **{"chat-c1_json": exports.le_chat()}))
-    assert (form, [text for *_, text in said(read)]) == (
-        "mistral",
-        [
-            "I grow medlars.\n\n[picture: tree.jpg]",
-            "Plant it in March.\n\n[picture: quince.png]\n\n[document: Plan]\n\nDig.",
-        ],
-    )
-    unknown = "blocks of a kind that is not known: custom_element"
-    assert left(read) == {items.CITED: 1, items.CALLS: 1, unknown: 1}
-
-
-def test_in_a_group_of_characters_each_is_named_who_speaks(tmp_path: Path) -> None:
-    form, read = read_in(exports.folder(tmp_path, {"chats/x.jsonl": exports.silly_chat()}))
-    assert (form, said(read)) == (
-        "sillytavern",
-        [
-            ("other", "Ada", "Hm?"),
-            ("person", "", "My owl."),
-            ("other", "Bo", "Its name?\n\n[picture: owl.png]"),
-        ],
-    )
-    assert left(read) == {items.ASIDE: 1, items.THOUGHTS: 1, items.HIDDEN: 1}
-    [talk] = [item for item in read if isinstance(item, ImportedTalk)]
-    assert talk.title == "Ada, Bo"
-    assert [turn.at.minute for turn in talk.turns if turn.at] == [13, 14, 15]
-
-
-def test_a_picture_without_a_name_is_not_made_up(tmp_path: Path) -> None:
-    chat = exports.silly_chat().replace('"a/owl.png"', "true")
-    _, read = read_in(exports.folder(tmp_path, {"chats/x.jsonl": chat}))
-    assert said(read)[-1] == ("other", "Bo", "Its name?")
-
-
 def test_a_page_of_gemini_is_read_as_its_json_is(tmp_path: Path) -> None:
     page = exports.gemini_page(
         ("Cleared previous feedback", "Sep 2, 2026, 1:26:27 PM PDT<br>"),
