@@ -36,7 +36,7 @@ HEADS = ("title", "label", "name", "text", "sentence")
 PARTS = ("pending", "felt", "noise")  # fields that hold what is for somebody by itself
 BODIES = (
     *("description", "dynamic", "topics", "unresolved", "tags", "imprints", "why", "steps"),
-    *("slug", "path", "command", "notes", "imported"),
+    *("slug", "path", "notes", "imported"),
 )
 
 
