@@ -315,7 +315,8 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
 def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) -> StretchAnswer:
     """Let what is known stand where what was to take its place is not kept, or only believed.
 
-    Of several sentences, some of which are, it goes where these say all that the others did of it.
+    Of several sentences, some of which are kept, it goes where these say all that the others did
+    of it. What follows by counting is known where it replaces what it was counted from.
 
     Args:
         answer: What stands of an answer.
@@ -330,12 +331,17 @@ def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) 
         return {stem for text in texts for stem in words.stems(text, language)}
 
     def replacing(fact: TitledFact, before: TitledFact) -> TitledFact:
-        said = [one for one in fact.sentences if not one.inference]
+        guessed = {one.place for one in before.sentences if one.inference}
+        sentences = tuple(
+            replace(one, inference=one.inference and (not fact.replaces or one.place in guessed))
+            for one in fact.sentences
+        )
+        said = [one for one in sentences if not one.inference]
         places = {one.place for one in said}
         lost = [one.text for one in before.sentences if one.place not in places]
         alone = stems(*lost) - stems(*shown.names.values(), *(one.text for one in said))
         gone = (name for name in fact.replaces if alone.isdisjoint(stems(there.get(name, ""))))
-        return replace(fact, replaces=tuple(gone) if said else ())
+        return replace(fact, sentences=sentences, replaces=tuple(gone) if said else ())
 
     facts = map(replacing, answer.knowledge, whole.knowledge)
     return replace(answer, knowledge=tuple(facts))

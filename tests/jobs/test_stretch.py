@@ -229,6 +229,14 @@ def test_a_sum_of_what_is_known_is_known_and_each_label_counts_in_its_section(
     assert not list(beliefs.BELIEF.readable(entity.beliefs))
 
 
+def test_what_follows_by_counting_takes_the_place_of_what_it_was_counted_from(
+    entity: Entity,
+) -> None:
+    half = claim("The waist is 33 cm on each side.", "m1", rests=["waist is 66 cm"])
+    assert fitted(entity, half, replaces=["Dress"])["Dress"] == half["text"]
+    assert not list(beliefs.BELIEF.readable(entity.beliefs))
+
+
 def test_what_only_a_dropped_or_inferred_sentence_would_replace_stays(entity: Entity) -> None:
     new = claim("The waist is 66 cm.", "m1", rests=["waist is 66 cm"])
     lost = claim("Neuza is ill at the lunch in Paris.", "m1", rests=["Neuza is ill"])
