@@ -160,7 +160,7 @@ def _blocks(
     own = tools.is_owners(runtime, session.people)  # how it went with others is not for them
     notes_tokens = int(route.profile(runtime, profile).preamble_max_tokens * handover.SHARE)
     notes = Block("handover", handover.prompt_text(recalled.brief, at, notes_tokens))
-    first = route.is_large(runtime)  # in a small room they would take that of what answers
+    first = runtime.times_recalled > 1  # in a small room they would take that of what answers
     return [
         Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
         *([notes] if first else []),

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble import patterns
-from bumble.entity.config import PromptConfig
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.models.embed.reader import MessageReading
 from bumble.prompt import transcript
@@ -49,9 +48,6 @@ WEIGHTY = (
 
 LEAST_ANSWER_TOKENS = 64  # however full the window is
 LEAST_HISTORY_TOKENS = 256  # however long the stable part, or what is attached
-# A model elsewhere, of a window from here on of which enough is used, is shown so many times what
-# is recalled for others.
-LARGE_WINDOW_TOKENS, LARGE_USED_TOKENS, LARGE_TIMES = 100_000, 16_384, 3
 WINDOW_SHARE = 0.75  # of the context window that stable part and history may fill
 
 
@@ -130,18 +126,8 @@ def profile(runtime: Runtime, name: ProfileName) -> Profile:
         preamble_max_tokens=(
             prompt.preamble_reflex_max_tokens
             if reflex and runtime.local
-            else prompt.preamble_max_tokens * (LARGE_TIMES if is_large(runtime) else 1)
+            else prompt.preamble_max_tokens * runtime.times_recalled
         ),
-    )
-
-
-def is_large(runtime: Runtime) -> bool:
-    """Whether there is room for more than is recalled by default, and the owner set no number."""
-    return (
-        not runtime.local
-        and (runtime.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
-        and runtime.window_tokens >= LARGE_USED_TOKENS
-        and runtime.config.prompt.preamble_max_tokens == PromptConfig().preamble_max_tokens
     )
 
 

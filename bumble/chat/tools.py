@@ -648,14 +648,14 @@ class ToolWork(Struct, frozen=True):
     searches: bool = False  # the model is reminded of what it has looked for by it
     keeps: bool = False  # its arguments become memory: no secret may stand in them
     # What it gives is the entity's own, each with its tier, or only says what was done. What any
-    # other gives is from outside; so is what was cut, for it may be what a tool gave.
+    # other gives is from outside.
     own: bool = False
 
 
 WORK: Mapping[str, ToolWork] = {
     "recall": ToolWork(_recall, only_reads=True, searches=True, own=True),
     tool_list.DEEP_RECALL: ToolWork(_deep_recall, searches=True, own=True),
-    "expand_message": ToolWork(_expand, only_reads=True),
+    "expand_message": ToolWork(_expand, only_reads=True, own=True),
     "update_knowledge": ToolWork(_update_knowledge, keeps=True, own=True),
     "write_journal": ToolWork(_write_journal, keeps=True, own=True),
     "remind": ToolWork(_remind, keeps=True, own=True),

@@ -197,7 +197,7 @@ def _known(
     titles = (
         *(one.title for one in named[: knowledge.RECALLED_SECTIONS]),
         *(hit.id for hit in hits),
-        *(one.title for one in knowledge.if_small(book, readers)),
+        *(one.title for one in knowledge.if_small(book, readers, runtime.times_recalled)),
     )
     sections = [
         section
@@ -209,7 +209,7 @@ def _known(
         for section in sections
         if not section.locked
         for sentence in words.sentences(section.text)
-    ][:KNOWN_SENTENCES]
+    ][: KNOWN_SENTENCES * runtime.times_recalled]
     told = [*_told(runtime, query, readers)][:KNOWN_SENTENCES]
     return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}
 

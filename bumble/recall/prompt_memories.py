@@ -172,7 +172,7 @@ def _knowledge(
     named = knowledge.named(book, said, session.people, people.names_of(runtime, session.people))
     near = [hit.id for hit in hits]
     titles = dict.fromkeys((*near[: most - 1], *(one.title for one in named[:1]), *near))
-    if whole := knowledge.if_small(book, session.people):
+    if whole := knowledge.if_small(book, session.people, runtime.times_recalled):
         titles |= dict.fromkeys(one.title for one in whole)
         most = len(titles)
     lines = []
@@ -447,10 +447,12 @@ def whole(runtime: Runtime, reference: str, session: sessions.Session) -> Result
         RecordMissingError: If nothing that all who take part may meet has such a reference.
     """
     try:
-        return Result(whole_record.original(runtime.entity, reference, session))
+        text = whole_record.original(runtime.entity, reference, session)
     except RecordMissingError as problem:
         try:
             view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)
         except RecordMissingError:
             raise problem from None
-    return Result(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))
+        return Result(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))
+    tiers = [message.trust for message in session.messages if message.text == text] or ["tool"]
+    return Result(text, trust=provenance.lowest_untrusted(tiers))

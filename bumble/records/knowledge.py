@@ -275,10 +275,10 @@ def named(
     return [section for section, _ in found]
 
 
-def if_small(book: Knowledge, readers: Sequence[str]) -> list[KnowledgeSection]:
+def if_small(book: Knowledge, readers: Sequence[str], times: int = 1) -> list[KnowledgeSection]:
     """Return all that some people may know and no prompt has anyway, where it is little.
 
-    But for what was only read: that has to be near.
+    But for what was only read: that has to be near. `times` as much is little in a large window.
     """
     there = [
         section
@@ -288,7 +288,7 @@ def if_small(book: Knowledge, readers: Sequence[str]) -> list[KnowledgeSection]:
         and not is_untrusted(section.provenance.trust)
     ]
     size = sum(tokens.estimate(f"{section.title}{section.text}") for section in there)
-    return there if size <= WHOLE_TOKENS else []
+    return there if size <= times * WHOLE_TOKENS else []
 
 
 def says(section: KnowledgeSection, text: str) -> bool:

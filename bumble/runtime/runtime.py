@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from bumble.entity import changes, commits, review_branch
 from bumble.entity.changes import Change, ChangeSet
-from bumble.entity.config import Config, Identity
+from bumble.entity.config import Config, Identity, PromptConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RefusedError
 from bumble.llm import ledger
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from bumble.index.memory import Memory  # a runtime is handed one: nothing of it is used here
     from bumble.runtime.job import JobResult
 
+# A model elsewhere, of a window from here on of which enough is used, is shown so many times what
+# is recalled for others.
+LARGE_WINDOW_TOKENS, LARGE_USED_TOKENS, LARGE_TIMES = 100_000, 16_384, 3
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -109,6 +112,17 @@ class Runtime(Struct, frozen=True):
         """The context window: the model's, unless the settings allow less."""
         limit = self.config.cognition.max_context_tokens
         return min(limit, self.model.context_tokens or limit)
+
+    @property
+    def times_recalled(self) -> int:
+        """How many times the default of what is recalled a prompt takes, where none is set."""
+        is_large = (
+            not self.local
+            and (self.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
+            and self.window_tokens >= LARGE_USED_TOKENS
+            and self.config.prompt.preamble_max_tokens == PromptConfig().preamble_max_tokens
+        )
+        return LARGE_TIMES if is_large else 1
 
     @property
     def token_ratio(self) -> float:

@@ -120,6 +120,7 @@ def test_a_long_text_is_read_by_pieces_and_no_line_is_out_of_reach(ada: Entity) 
     while line:
         again = ScriptedModel([act("expand_message", ref=reference, line=line), say("And?")])
         talk(replace(runtime, model=again), "Go on.")
+        assert stored(ada).messages[-1].trust == "entity"  # it was Sam's own
         pieces.append(chats(again)[-1].messages[-1].content)
         found = re.search(r"line (\d+) begins the next", pieces[-1])
         line = int(found[1]) if found else 0

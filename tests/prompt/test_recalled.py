@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.entity import companions
 from bumble.entity.changes import Version
 from bumble.entity.folder import Entity
+from bumble.llm.scripted import ScriptedModel
 from bumble.recall import memory_search, periods, prompt_memories
 from bumble.recall.memory_search import Search
 from bumble.records import episodes, knowledge
@@ -92,9 +94,10 @@ def test_of_what_answers_equally_well_none_is_left_out_by_chance(tmp_path: Path)
 LEAK = "The boat has a leak near the keel."
 
 
-def comes_to_mind(entity: Entity, message: str, *readers: str) -> str:
+def comes_to_mind(entity: Entity, message: str, *readers: str, window: int = 32_768) -> str:
     session = living.talked(entity, "ses_now", ("sam", message), present=readers)
-    runtime = living.runtime_of(entity)
+    model = ScriptedModel([], context_tokens=window)
+    runtime = replace(living.runtime_of(entity), model=model)
     runtime.memory.sync()
     blocks = prompt_memories.blocks(runtime, session, "sam", "content", runtime.now())
     return "\n".join(block.text for block in blocks)
@@ -228,11 +231,16 @@ def much_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge, "WHOLE_TOKENS", 0)
 
 
-@pytest.mark.parametrize("lines", [1, 90])
-def test_all_that_is_known_comes_to_mind_where_it_is_little(tmp_path: Path, lines: int) -> None:
+@pytest.mark.parametrize(
+    ("lines", "window", "comes"),
+    [(1, 32_768, True), (90, 32_768, False), (90, 200_000, True), (500, 200_000, False)],
+)
+def test_all_that_is_known_comes_to_mind_where_it_is_little(
+    tmp_path: Path, lines: int, window: int, comes: bool
+) -> None:
     entity = living.ada(tmp_path)
     entity.knowledge.write_text("## Marius\n\n" + "He mends pumps in Hull.\n" * lines)
-    assert ("He mends pumps" in comes_to_mind(entity, "It rains.")) is (lines == 1)
+    assert ("He mends pumps" in comes_to_mind(entity, "It rains.", window=window)) is comes
 
 
 def test_what_was_only_read_has_to_be_near(tmp_path: Path) -> None:
