@@ -15,11 +15,13 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.files import disk
@@ -71,6 +73,8 @@ _END = patterns.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL
 COMMENT = patterns.compile(r"<!--[ \t]*(\{.*\})[ \t]*-->")
 _BELOW = patterns.compile(rf"([\r\n]*){COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
 _ITEM = "- "
+# between the fields of a record and those that stand beside it
+_MARK = patterns.compile(rf"^({re.escape(markdown.BESIDE)}[\r\n]+)", re.MULTILINE)
 
 
 class RecordFiles(Struct, frozen=True):
@@ -105,10 +109,8 @@ def read(root: Path, path: str) -> bytes | None:
 
 def _beside(root: Path, path: str) -> str | None:
     """Return the companion of a record; None: it has none."""
-    beside = place(path)
-    data = disk.read_if_there(disk.inside(root, beside)) if beside else None
-    if data is None and (other := left_behind(root, path)):
-        data = disk.read_if_there(disk.inside(root, other))
+    there = left_behind(root, path) or place(path)
+    data = disk.read_if_there(disk.inside(root, there)) if there else None
     return None if data is None else decoded(data)
 
 
@@ -154,9 +156,7 @@ def is_lost(root: Path, path: str) -> bool:
         return _mapping(there) is None
     try:
         document = markdown.parse(decoded(data))
-        if path in PARTED:
-            return KEY in document.meta
-        return _is_lost(path, document.source[document.meta_start : document.meta_end])
+        return KEY in document.meta if path in PARTED else _is_lost(path, document.front)
     except yaml_edit.SourceError:
         return False
 
@@ -173,8 +173,7 @@ def _renamed(root: Path, record: str) -> bool:
     """Whether a record that has an id is there under another name, and has no other companion."""
     match = _NAMED_BY_ID.fullmatch(PurePosixPath(record).stem)
     here = (root / record.partition("/")[0]).rglob(f"*{match[1]}.md") if match else ()
-    beside = (place(file.relative_to(root).as_posix()) for file in here)
-    return any(one and not (root / one).exists() for one in beside)
+    return any(left_behind(root, file.relative_to(root).as_posix()) for file in here)
 
 
 def digest(path: str, data: bytes | None) -> str | None:
@@ -283,9 +282,7 @@ def is_made(path: str, text: str) -> bool:
     """Whether a program wrote a file, or some of it."""
     if path in PARTED:
         return COMMENT.search(text) is not None
-    document = markdown.parse(text)
-    front = text[document.meta_start : document.meta_end]
-    return not MADE.isdisjoint(key for key, _ in _entries(front))
+    return not MADE.isdisjoint(_keys(markdown.parse(text).front))
 
 
 # Records with front matter
@@ -294,12 +291,11 @@ def is_made(path: str, text: str) -> bool:
 def _with_fields(path: str, text: str, companion: str | None) -> str:
     """Put the fields of the companion behind those of the record, below a line that says so."""
     document = markdown.parse(text)
-    front = text[document.meta_start : document.meta_end]
+    own = _keys(document.front)
     if companion is None:
-        companion = f"trust: {LEAST}\n" if _is_lost(path, front) else ""
-    own = {key for key, _ in _entries(front) if key}
+        companion = f"trust: {LEAST}\n" if _is_lost(path, document.front) else ""
     fields = "".join(entry for key, entry in _entries(companion) if key not in own)
-    if not fields.strip() or not _is_block(front):
+    if not fields.strip() or not _is_block(document.front):
         return text
     newline = markdown.newline_of(text)
     fields = f"{markdown.BESIDE}\n{fields.rstrip()}\n".replace("\r\n", "\n").replace("\n", newline)
@@ -311,7 +307,7 @@ def _with_fields(path: str, text: str, companion: str | None) -> str:
 
 def _is_lost(path: str, front: str) -> bool:
     """Whether a program wrote a record, which has no companion and doesn't say the rest itself."""
-    own = {key for key, _ in _entries(front) if key}
+    own = _keys(front)
     is_made = _NAMED_BY_ID.fullmatch(PurePosixPath(path).stem) is not None or "by" in own
     return is_made and own.isdisjoint({*_fields(path)} - {"by"})
 
@@ -339,32 +335,31 @@ def _entries(block: str) -> list[tuple[str, str]]:
     return entries
 
 
+def _keys(block: str) -> set[str]:
+    return {key for key, _ in _entries(block) if key}
+
+
 def _without_fields(path: str, text: str, now: str | None, companion: str | None) -> RecordFiles:
+    """Take the fields that belong beside a record out of its front matter.
+
+    They stand below the line that says so; a new record has them among its own.
+    """
     document = markdown.parse(text)
-    # the fields in front, the line that says where others begin, and those
-    meta = document.source[document.meta_start : document.meta_end]
-    match = re.search(rf"^{re.escape(markdown.BESIDE)}[\r\n]+", meta, re.MULTILINE)
-    front, mark, fields = (
-        (meta[: match.start()], match[0], meta[match.end() :]) if match else (meta, "", "")
-    )
-    names, put = _fields(path), _put_in_front(now)
-    left, moved = "", ""
-    for key, entry in _entries(front):
-        is_beside = key in names and key not in put
-        left, moved = (left, moved + entry) if is_beside else (left + entry, moved)
-    apart = _entries(fields)
-    left += "".join(entry for key, entry in apart if key and key not in names)
-    stay = "".join(entry for key, entry in apart if not key or key in names)
-    beside = (stay + moved).replace("\r\n", "\n")
-    if not _says_the_same(front + fields, left, beside):
+    above, mark, below = (*_MARK.split(document.front, 1), "", "")[:3]
+    names = _fields(path)
+    moved = names - _put_in_front(now)
+    left = "".join(entry for key, entry in _entries(above) if key not in moved)
+    left += "".join(entry for key, entry in _entries(below) if key and key not in names)
+    beside = "".join(entry for key, entry in _entries(below) if not key or key in names)
+    beside += "".join(entry for key, entry in _entries(above) if key in moved)
+    beside = beside.replace("\r\n", "\n")
+    if not _says_the_same(above + below, left, beside):
         return RecordFiles(text.replace(mark, "", 1), None)  # lines of a form that nobody can move
-    head, behind = text[: document.meta_start], text[document.meta_end :]
-    if not left and document.meta_start and not front.strip():
-        start = head.rstrip("\r\n").removesuffix(markdown.FENCE)
-        return RecordFiles(start + text[document.body_start :], _kept(beside, companion))
-    shown = head + left + behind
-    if not left and document.meta_start:  # all of a new record's fields stand beside it
-        shown = text[document.body_start :].lstrip("\r\n")
+    head, body = text[: document.meta_start], text[document.body_start :]
+    shown = head + left + text[document.meta_end :]
+    if document.meta_start and not left:  # all of it stands beside it: no fences are left
+        shown = head.rstrip("\r\n").removesuffix(markdown.FENCE)
+        shown += body.lstrip("\r\n") if above else body
     if not beside and _is_lost(path, left):
         return RecordFiles(shown, NOTHING)
     return RecordFiles(shown, _kept(beside, companion))
@@ -372,23 +367,16 @@ def _without_fields(path: str, text: str, now: str | None, companion: str | None
 
 def _put_in_front(now: str | None) -> set[str]:
     """Return the keys in front of a record as it stands: a hand may have put them there."""
-    if now is None:
-        return set()
-    try:
-        document = markdown.parse(now)
-    except yaml_edit.SourceError:  # it is about to be mended
-        return set()
-    return {key for key, _ in _entries(now[document.meta_start : document.meta_end]) if key}
+    with suppress(yaml_edit.SourceError):  # one that can't be read is about to be mended
+        return _keys(markdown.parse(now or "").front)
+    return set()
 
 
-def _says_the_same(whole: str, front: str, beside: str) -> bool:
-    try:
-        return {
-            **yaml_edit.parse_mapping(front),
-            **yaml_edit.parse_mapping(beside),
-        } == yaml_edit.parse_mapping(whole)
-    except yaml_edit.SourceError:
-        return False
+def _says_the_same(whole: str, *parts: str) -> bool:
+    with suppress(yaml_edit.SourceError):
+        front, beside = map(yaml_edit.parse_mapping, parts)
+        return {**front, **beside} == yaml_edit.parse_mapping(whole)
+    return False
 
 
 def _kept(new: str, old: str | None) -> str | None:
@@ -423,54 +411,48 @@ def commented(text: str) -> Mapping[str, Any] | None:
 def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> str:
     """Put what the companion says of each part below its heading, or behind its line."""
     lost = origins is None and KEY in markdown.parse(text).meta
-    entries = {key: value for key, value in (origins or {}).items() if isinstance(value, dict)}
+    entries = {key: said for key, said in (origins or {}).items() if key and isinstance(said, dict)}
     same = {disk.same_name(key): key for key in entries if path in SECTIONS}
-    seen = _Seen()
-
-    def join(part: _Part) -> _Part:
-        own = dict(part.meta)
-        alike = same.get(disk.same_name(part.name)) if same else None
-        keys = (seen.next(part.key(alone=False)), part.name, alike)
+    pieces = list[str]()
+    for part in _parts(path, text):
+        keys = (part.key, part.name, same.get(disk.same_name(part.name)) if same else None)
         said: Mapping[str, Any] = next((entries[key] for key in keys if key in entries), {})
-        if lost and part.name and not part.is_locked and not own:
+        if lost and part.name and not (part.is_locked or part.meta.keys() - {"audience"}):
             said = {"trust": LEAST}
-        meta = {**said, **own, **({"audience": list(part.only)} if part.only else {})}
-        return part.whole(meta) if meta != own or part.only else part
-
-    return "".join(join(part).text for part in _parts(path, text))
-
-
-def _parts(path: str, text: str) -> Iterator[_Part]:
-    return _sectioned(text) if path in SECTIONS else _lined(text)
+        meta = {**said, **part.meta}
+        pieces.append(part.whole(meta) if part.is_marked or meta != part.meta else part.text)
+    return "".join(pieces)
 
 
 def _without_origins(path: str, text: str, companion: str | None) -> RecordFiles:
-    parts = list(_parts(path, text))
-    names = [part.name for part in parts]
-    found: dict[str, Any] = {}
-    pieces, seen = list[str](), _Seen()
+    parts = _parts(path, text)
+    names = Counter(part.name for part in parts)
+    found, pieces = dict[str, Any](), list[str]()
     for part in parts:
         meta = dict(part.meta)
-        audience = tuple(meta.pop("audience", ()) or ())
-        key = seen.next(part.key(alone=names.count(part.name) == 1))
+        pieces.append(part.shown(tuple(meta.pop("audience", ()) or ())))
         if meta:
-            found[key] = yaml_edit.Row(meta)
-        pieces.append(part.shown(part.only or audience).text)
+            found[part.name if names[part.name] == 1 else part.key] = yaml_edit.Row(meta)
     shown = _pointed("".join(pieces), place(path) or "", needed=bool(found))
-    return RecordFiles(shown, _kept(yaml_edit.dump(found), companion) if found else None)
+    return RecordFiles(shown, _kept(yaml_edit.dump(found), companion))
 
 
-def opened(path: str, text: str) -> str:
-    """Return a file of sections as its file shows it, with who may meet each in its comment."""
-    return joined(path, text, NOTHING)
+def _parts(path: str, text: str) -> list[_Part]:
+    """Split a file into its parts; of two that say one thing the second has another key."""
+    parts, seen = list[_Part](), Counter[str]()
+    for part in _sectioned(text) if path in SECTIONS else _lined(text):
+        key = f"{part.name} {key_of(part.rest)}"
+        seen[key] += 1
+        parts.append(replace(part, key=key if seen[key] == 1 else f"{key} {seen[key]}"))
+    return parts
 
 
 def closed(path: str, text: str, *, pointed: bool) -> str:
-    """Return what `opened` gave as a file shows it.
+    """Return a file of sections as its file shows it.
 
     Args:
         path: Of the file.
-        text: With comments that say who may meet a section.
+        text: With comments that say who may meet a section, and nothing else.
         pointed: Whether its front matter says where its companion lies.
     """
     return _pointed(split(path, text).text, place(path) or "", needed=pointed)
@@ -478,7 +460,9 @@ def closed(path: str, text: str, *, pointed: bool) -> str:
 
 def only_for(title: str) -> tuple[str, tuple[str, ...]]:
     """Split a title into what it says, and who alone may meet its section by the mark behind it."""
-    return _ONLY.sub("", title), _people(_ONLY.search(title))
+    mark = _ONLY.search(title)
+    people = mark[1].split(",") if mark else ()
+    return _ONLY.sub("", title, count=1), tuple(name.strip() for name in people)
 
 
 def is_marked(text: str) -> bool:
@@ -503,54 +487,42 @@ class _Part(Struct, frozen=True):
 
     name: str  # what it is known by: its heading without marks, or its words
     head: str  # up to where the comment stands, byte for byte, without who may meet it
-    note: str  # the comment, with its line end below a heading
-    rest: str
-    meta: Mapping[str, Any]
-    only: tuple[str, ...] = ()  # who alone may meet it, by its mark
+    note: str = ""  # the comment, with its line end below a heading
+    rest: str = ""
+    meta: Mapping[str, Any] = {}  # what the comment says, and the mark of who alone may meet it
+    is_marked: bool = False  # whether there is such a mark
     is_locked: bool = False
+    # what its origin is kept under where another has its name, too: by the words below it
+    key: str = ""
 
     @property
     def text(self) -> str:
+        """As it stands, if it is not marked."""
         return self.head + self.note + self.rest
 
-    def key(self, *, alone: bool) -> str:
-        """Return what its origin is kept under: two of one name have that of their words, too."""
-        return self.name if alone else f"{self.name} {key_of(self.rest)}"
-
-    def whole(self, meta: Mapping[str, Any]) -> _Part:
+    def whole(self, meta: Mapping[str, Any]) -> str:
         """Return the part with its origin in it."""
         note = comment(meta, inserted=not self.note or self.note.startswith("<!--{"))
-        newline = markdown.newline_of(self.head)
         if self._is_line:
-            return _Part(self.name, f"{self.head.rstrip(' ')} ", note, self.rest, meta)
+            return f"{self.head.rstrip(' ')} {note}{self.rest}"
+        newline = markdown.newline_of(self.head)
         head = self.head if self.head.endswith(("\r", "\n")) else self.head + newline
-        return _Part(self.name, head, f"{note}{newline}", self.rest, meta)
+        return f"{head}{note}{newline}{self.rest}"
 
-    def shown(self, audience: Iterable[str]) -> _Part:
+    def shown(self, only: tuple[str, ...]) -> str:
         """Return the part as its file shows it: with a mark of who alone may meet it."""
-        only = tuple(audience)
         if not only:
-            head = self.head.rstrip(" ") if self._is_line and self.note else self.head
-            return _Part(self.name, head, "", self.rest, {})
+            return (self.head.rstrip(" ") if self._is_line and self.note else self.head) + self.rest
         if any(re.search(r"[,\[\]\r\n]|^\s|\s$", who) for who in only):
             return self.whole({"audience": list(only)})
         end = _END.search(self.head)
         at = end.start() if end else len(self.head)
         tail = self.head[at:] if self.head[at:].strip(" ") else ""
-        head = f"{self.head[:at]} [only for {', '.join(only)}]{tail}"
-        return _Part(self.name, head, "", self.rest, {})
+        return f"{self.head[:at]} [only for {', '.join(only)}]{tail}{self.rest}"
 
     @property
     def _is_line(self) -> bool:
         return self.head.startswith(_ITEM)
-
-
-class _Seen(Counter[str]):
-    """How often each key was met: of two parts that say one thing, the second is another."""
-
-    def next(self, key: str) -> str:
-        self[key] += 1
-        return f"{key} {self[key]}" if self[key] > 1 else key
 
 
 def key_of(text: str) -> str:
@@ -562,33 +534,32 @@ def _sectioned(text: str) -> Iterator[_Part]:
     """Split a file at its headings; what stands before the first is a part without a name."""
     start = markdown.parse(text).body_start
     preamble, sections = markdown.sections(text[start:])
-    yield _Part("", text[:start] + preamble, "", "", {})
+    yield _Part("", text[:start] + preamble)
     for one in sections:
-        only = _ONLY.search(one.heading)
-        head = one.heading if only is None else _ONLY.sub("", one.heading, count=1)
-        title = one.title if only is None else _ONLY.sub("", one.title, count=1).strip()
+        (head, only), (title, _) = only_for(one.heading), only_for(one.title)
         own, note, meta = one.source[len(one.heading) :], "", dict[str, Any]()
         if (match := _BELOW.match(own)) and (said := _mapping(match[2])) is not None:
             head, note = head + match[1], own[len(match[1]) : match.end()]
             own, meta = own[match.end() :], dict(said)
         locked = re.match(r"\s*\\?\[\s*locked", title, re.IGNORECASE) is not None
-        yield _Part(title, head, note, own, meta, _people(only), locked)
+        yield _Part(title.strip(), head, note, own, _marked(meta, only), bool(only), locked)
 
 
 def _lined(text: str) -> Iterator[_Part]:
     for line in markdown.lines(text):
         if not line.startswith(_ITEM):
-            yield _Part("", line, "", "", {})
+            yield _Part("", line)
             continue
         end = line.rstrip("\r\n")
         at = end.rfind("<!--")
         said = commented(end[at:]) if at >= 0 else None
         words, note = (end[:at], end[at:]) if said is not None else (end, "")
-        only = _ONLY.search(words)
-        words = words if only is None else words[: only.start()]
-        head = words if note else words.rstrip(" ") if only else words
-        yield _Part(key_of(words), head, note, line[len(end) :], said or {}, _people(only))
+        words, only = only_for(words)
+        head = words.rstrip(" ") if only and not note else words
+        meta = _marked(said or {}, only)
+        yield _Part(key_of(words), head, note, line[len(end) :], meta, bool(only))
 
 
-def _people(only: re.Match[str] | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in only[1].split(",")) if only else ()
+def _marked(meta: Mapping[str, Any], only: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return what is said of a part, its mark included."""
+    return {**meta, "audience": list(only)} if only else meta

@@ -140,7 +140,7 @@ def _merge_shown(
     if not any(map(companions.is_marked, sides)):
         return merger(*sides)
     pointed = any(companions.KEY in markdown.parse(side).meta for side in sides[1:])
-    merged = merger(*(companions.opened(path, side) for side in sides))
+    merged = merger(*(companions.joined(path, side, companions.NOTHING) for side in sides))
     return replace(merged, text=companions.closed(path, merged.text, pointed=pointed))
 
 
@@ -270,7 +270,7 @@ def _merge_document(texts: Sequence[str], rules: Rules) -> merge_texts.Merged:
     carrier = next((document for document in documents[1:] if document.meta_start), None)
     if carrier is None:
         return below
-    above = _merge_yaml([one.source[one.meta_start : one.meta_end] for one in documents], rules)
+    above = _merge_yaml([one.front for one in documents], rules)
     head = carrier.source[: carrier.meta_start] + above.text
     fence = carrier.source[carrier.meta_end : carrier.body_start]
     text, is_clean = head + fence + below.text, above.clean and below.clean

@@ -61,6 +61,11 @@ class Document(Struct, frozen=True, dict=True):
         """The file, byte for byte as it was read or edited."""
         return self.source
 
+    @property
+    def front(self) -> str:
+        """The front matter, byte for byte, without its fences."""
+        return self.source[self.meta_start : self.meta_end]
+
     @cached_property
     def meta(self) -> Mapping[str, Any]:
         """The front matter as plain values.
@@ -69,7 +74,7 @@ class Document(Struct, frozen=True, dict=True):
             SourceError: If it is not a YAML mapping.
         """
         try:
-            return yaml_edit.parse_mapping(self.source[self.meta_start : self.meta_end])
+            return yaml_edit.parse_mapping(self.front)
         except yaml_edit.SourceError as error:
             line = None if error.line is None else error.line + self.lines_above
             raise yaml_edit.SourceError(error.problem, line) from error
@@ -87,15 +92,12 @@ class Document(Struct, frozen=True, dict=True):
     @cached_property
     def beside(self) -> int:
         """How many lines in front of the body do not stand in the record's own file."""
-        meta = self.source[self.meta_start : self.meta_end]
-        at = meta.find(BESIDE)
-        fences = 0 if meta[:at].strip() else 2
-        return 0 if at < 0 else len(lines(meta[at:])) + fences
+        own, mark, beside = self.front.partition(BESIDE)
+        return len(lines(mark + beside)) + 2 * (mark != "" and not own.strip())  # with its fences
 
     def line_of(self, key: str) -> int | None:
         """Return the line of the file on which a key of the front matter stands."""
-        meta = self.source[self.meta_start : self.meta_end]
-        line = yaml_edit.line_of(meta.partition(BESIDE)[0], (key,))
+        line = yaml_edit.line_of(self.front.partition(BESIDE)[0], (key,))
         return None if line is None else line + self.lines_above
 
     def with_meta(self, *keys: str, value: Any) -> Document:
@@ -105,12 +107,11 @@ class Document(Struct, frozen=True, dict=True):
             block = yaml_edit.set_value("", keys, value).replace("\n", newline)
             head = f"{mark}{FENCE}{newline}{block}{FENCE}{newline}"
             return parse(f"{head}{newline}{self.source[self.body_start :]}")
-        edited = yaml_edit.set_value(self.source[self.meta_start : self.meta_end], keys, value)
-        return self._with_yaml(edited)
+        return self._with_yaml(yaml_edit.set_value(self.front, keys, value))
 
     def without_meta(self, *keys: str) -> Document:
         """Return the document without a key of its front matter."""
-        return self._with_yaml(yaml_edit.remove(self.source[self.meta_start : self.meta_end], keys))
+        return self._with_yaml(yaml_edit.remove(self.front, keys))
 
     def _with_yaml(self, edited: str) -> Document:
         text = self.source[: self.meta_start] + edited + self.source[self.meta_end :]

@@ -129,7 +129,24 @@ def test_an_edited_section_keeps_its_origin_and_a_new_one_is_the_hands() -> None
 def test_an_origin_without_a_name_is_that_of_no_section() -> None:
     text = "# Known\n\n## Wrist\n\nIt hurts.\n"
     joined = companions.joined(knowledge.PATH, text, '"": {for: [mara]}\n')
-    assert joined.endswith("\n## Wrist\n\nIt hurts.\n")
+    assert joined == text
+
+
+def test_a_section_for_a_name_that_no_mark_holds_is_least_trusted_without_a_companion() -> None:
+    part = '## Wrist\n<!-- {audience: ["b, c"]} -->\n\nIt hurts.\n'
+    lost = f"---\nsources: sources/knowledge.yaml\n---\n\n{part}"
+    (wrist,) = knowledge.parse(companions.joined(knowledge.PATH, lost, None)).sections
+    assert (wrist.provenance.audience, wrist.provenance.trust) == (("b, c",), companions.LEAST)
+    (hand,) = knowledge.parse(companions.joined(knowledge.PATH, part, None)).sections
+    assert hand.provenance.trust == ""
+
+
+def test_what_an_editor_put_first_stays_where_all_fields_go() -> None:
+    path = beliefs.BELIEF.path(ID)
+    shown, beside = pair(path, "\ufeff" + WHOLE.replace("audience: [sam]\n", ""))
+    assert shown == "\ufeffSam likes the sea.\n"
+    whole = companions.joined(path, shown, beside)
+    assert companions.split(path, whole, shown, beside) == companions.RecordFiles(shown, beside)
 
 
 def test_what_a_hand_put_in_front_stays_there_and_goes_before_the_companion() -> None:
