@@ -95,43 +95,67 @@ def mend(root: Path, policy: commits.CommitPolicy, *, timeout_seconds: float) ->
     place = git.at(root, trusted=policy.trusted)
     if place is None:
         return Mended()
-    settled = Mended()
-    begun = {
-        note: merge.incoming
-        for note, merge in git_operations.cut_off(root).items()
-        if merge.what == git_operations.CONCLUDE
-    }
-    if not place.unsafe and (begun or unmerged(place)):
-        with changes.held(root, timeout_seconds=timeout_seconds):
-            settled = _go_on(root, place, policy, begun)
-    back = _taken_back(root)
+
+    def write(title: str, planned: Sequence[changes.Change], *trailers: tuple[str, str]) -> None:
+        change_set = changes.ChangeSet(title, tuple(planned), trailers)
+        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+
+    # 1. what git has in conflict: all else reads files, and commits
+    settled = _settled(root, place, policy, timeout_seconds=timeout_seconds)
+    # 2. what is to be known of the history before the next commit
+    back, made = _taken_back(root), () if settled.left else _merged(root)
     lost = tuple(_without_commit(root, [note for note, is_back in back if not is_back]))
-    planned = [
-        change
-        for path in _marked(place)
-        if path not in settled.left and (change := _without_marks(root, path))
-    ]
-    planned += _made_one(root)
-    made, *sides = ("",) if settled.left else _merged(root) or ("",)
-    if planned:
-        change_set = changes.ChangeSet("git-merge: what a merge left", tuple(planned))
-        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
-    if sides and (heard := _waiting_again(root, sides)):
-        change_set = changes.ChangeSet("git-merge: what one side heard waits", (heard,))
-        commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
-    if sides:
-        disk.write_cache(root / MERGED, made.encode())
-    paths = (*settled.paths, *(change.path for change in planned))
+    # 3. marks that were committed, and records that are there twice
+    marks = (_without_marks(root, path) for path in _marked(place) if path not in settled.left)
+    mended = [*filter(None, marks), *_made_one(root)]
+    write("git-merge: what a merge left", mended)
+    # 4. which talks wait, by what each side of a merge has of them: read from files without marks
+    if made:
+        heard = _waiting_again(root, made[1:])
+        write("git-merge: what one side heard waits", [heard] if heard else [])
+        disk.write_cache(root / MERGED, made[0].encode())
+    # 5. what git took back with a merge that was given up
     again = list[str]()
     for note, is_back in back:
         planned = list(_again(root, note)) if is_back else []
         with changes.held(root, timeout_seconds=timeout_seconds):
-            if planned:
-                change_set = changes.ChangeSet(note.title, tuple(planned), note.trailers)
-                commits.apply(root, change_set, policy, timeout_seconds=timeout_seconds)
+            write(note.title, planned, *note.trailers)
             uncommitted.put(replace(note, staged={}))  # it counts for the rest of its files
         again += (change.path for change in planned)
-    return Mended(paths, settled.kept, settled.left, place.repository.under_way, tuple(again), lost)
+    return replace(
+        settled,
+        paths=(*settled.paths, *(change.path for change in mended)),
+        under_way=place.repository.under_way,
+        again=tuple(again),
+        lost=lost,
+    )
+
+
+def _settled(
+    root: Path, place: git.Git, policy: commits.CommitPolicy, *, timeout_seconds: float
+) -> Mended:
+    """Settle what git has in conflict, and go on with what was begun without us or cut off.
+
+    It is noted, so that a kill on the way ends nothing.
+    """
+    begun = {  # notes of those who went on with a merge and died, each with the commit that came
+        note: operation.incoming
+        for note, operation in git_operations.cut_off(root).items()
+        if operation.what == git_operations.CONCLUDE
+    }
+    if place.unsafe or not (begun or unmerged(place)):
+        return Mended()
+    with changes.held(root, timeout_seconds=timeout_seconds):
+        merging = place.repository.merging
+        head = place.call("rev-parse", "HEAD").text.strip() if merging else ""
+        noted = git_operations.Operation(git_operations.CONCLUDE, head=head, incoming=merging)
+        with git_operations.noted(root, noted):
+            settled = mend_conflicts(root, place, policy)
+            if merging in begun.values() and not unmerged(place):
+                _conclude(place, policy)
+        for note in begun:
+            disk.remove(note)
+    return settled
 
 
 def _merged(root: Path) -> tuple[str, ...]:
@@ -283,29 +307,6 @@ def _of_both(path: str, one: str, other: str, start: str = "") -> str:
     """Return what two sides become, both told where they clash."""
     merged = merge.merge(path, start, one, other)
     return merged.text if merged.clean else _with_both(path, merged.text)
-
-
-def _go_on(
-    root: Path, place: git.Git, policy: commits.CommitPolicy, begun: Mapping[Path, str]
-) -> Mended:
-    """Go on with what git began without us; noted, so that a kill on the way ends nothing.
-
-    Args:
-        root: Of the entity.
-        place: Its repository.
-        policy: How commits are made.
-        begun: Notes of those who went on with a merge and died, each with the commit that came.
-    """
-    merging = place.repository.merging
-    head = place.call("rev-parse", "HEAD").text.strip() if merging else ""
-    noted = git_operations.Operation(git_operations.CONCLUDE, head=head, incoming=merging)
-    with git_operations.noted(root, noted):
-        settled = mend_conflicts(root, place, policy)
-        if merging in begun.values() and not unmerged(place):
-            _conclude(place, policy)
-    for note in begun:
-        disk.remove(note)
-    return settled
 
 
 def _conclude(place: git.Git, policy: commits.CommitPolicy) -> None:
