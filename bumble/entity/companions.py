@@ -66,7 +66,7 @@ SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 PARTED = (*SECTIONS, "working/scratch.md", "working/MEMORY.md")  # the last two of a line each
 # of a file that nobody made by hand: what a program alone writes
 MADE = frozenset(("by", "fingerprint", "interaction_count", "last_interaction", *_ORIGIN))
-_NAMED_BY_ID = patterns.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
+NAMED_BY_ID = patterns.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")  # the stem of a file
 _ENTRY = patterns.compile(r"([A-Za-z_][\w-]*|\"[^\"]*\"|'[^']*')[ \t]*:(?:[ \t\r\n]|\Z)")
 _ONLY = patterns.compile(r"[ \t]+\[only for ([^\[\]\r\n]+)\](?=[ \t]*(?:#+[ \t]*)?(?:\r|\n|\Z))")
 _END = patterns.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL)  # of a heading
@@ -119,7 +119,7 @@ def left_behind(root: Path, path: str) -> str | None:
 
     It has the same id at the end of its name, and no other record to go with.
     """
-    beside, match = place(path), _NAMED_BY_ID.fullmatch(PurePosixPath(path).stem)
+    beside, match = place(path), NAMED_BY_ID.fullmatch(PurePosixPath(path).stem)
     if beside is None or match is None or (root / beside).exists():
         return None
     top = root / FOLDER / path.partition("/")[0]
@@ -171,7 +171,7 @@ def orphans(root: Path) -> list[Path]:
 
 def _renamed(root: Path, record: str) -> bool:
     """Whether a record that has an id is there under another name, and has no other companion."""
-    match = _NAMED_BY_ID.fullmatch(PurePosixPath(record).stem)
+    match = NAMED_BY_ID.fullmatch(PurePosixPath(record).stem)
     here = (root / record.partition("/")[0]).rglob(f"*{match[1]}.md") if match else ()
     return any(left_behind(root, file.relative_to(root).as_posix()) for file in here)
 
@@ -308,7 +308,7 @@ def _with_fields(path: str, text: str, companion: str | None) -> str:
 def _is_lost(path: str, front: str) -> bool:
     """Whether a program wrote a record, which has no companion and doesn't say the rest itself."""
     own = _keys(front)
-    is_made = _NAMED_BY_ID.fullmatch(PurePosixPath(path).stem) is not None or "by" in own
+    is_made = NAMED_BY_ID.fullmatch(PurePosixPath(path).stem) is not None or "by" in own
     return is_made and own.isdisjoint({*_fields(path)} - {"by"})
 
 
@@ -485,8 +485,9 @@ def _pointed(text: str, companion: str, *, needed: bool) -> str:
 class _Part(Struct, frozen=True):
     """A part of a file: its heading, or its line, where it comes from, and the rest of it."""
 
-    name: str  # what it is known by: its heading without marks, or its words
-    head: str  # up to where the comment stands, byte for byte, without who may meet it
+    text: str  # byte for byte
+    name: str = ""  # what it is known by: its heading without marks, or its words
+    head: str = ""  # up to where the comment stands, byte for byte, without who may meet it
     note: str = ""  # the comment, with its line end below a heading
     rest: str = ""
     meta: Mapping[str, Any] = {}  # what the comment says, and the mark of who alone may meet it
@@ -494,11 +495,6 @@ class _Part(Struct, frozen=True):
     is_locked: bool = False
     # what its origin is kept under where another has its name, too: by the words below it
     key: str = ""
-
-    @property
-    def text(self) -> str:
-        """As it stands, if it is not marked."""
-        return self.head + self.note + self.rest
 
     def whole(self, meta: Mapping[str, Any]) -> str:
         """Return the part with its origin in it."""
@@ -534,7 +530,7 @@ def _sectioned(text: str) -> Iterator[_Part]:
     """Split a file at its headings; what stands before the first is a part without a name."""
     start = markdown.parse(text).body_start
     preamble, sections = markdown.sections(text[start:])
-    yield _Part("", text[:start] + preamble)
+    yield _Part(text[:start] + preamble, head=text[:start] + preamble)
     for one in sections:
         (head, only), (title, _) = only_for(one.heading), only_for(one.title)
         own, note, meta = one.source[len(one.heading) :], "", dict[str, Any]()
@@ -542,13 +538,14 @@ def _sectioned(text: str) -> Iterator[_Part]:
             head, note = head + match[1], own[len(match[1]) : match.end()]
             own, meta = own[match.end() :], dict(said)
         locked = re.match(r"\s*\\?\[\s*locked", title, re.IGNORECASE) is not None
-        yield _Part(title.strip(), head, note, own, _marked(meta, only), bool(only), locked)
+        meta = _marked(meta, only)
+        yield _Part(one.source, title.strip(), head, note, own, meta, bool(only), locked)
 
 
 def _lined(text: str) -> Iterator[_Part]:
     for line in markdown.lines(text):
         if not line.startswith(_ITEM):
-            yield _Part("", line)
+            yield _Part(line, head=line)
             continue
         end = line.rstrip("\r\n")
         at = end.rfind("<!--")
@@ -557,7 +554,7 @@ def _lined(text: str) -> Iterator[_Part]:
         words, only = only_for(words)
         head = words.rstrip(" ") if only and not note else words
         meta = _marked(said or {}, only)
-        yield _Part(key_of(words), head, note, line[len(end) :], meta, bool(only))
+        yield _Part(line, key_of(words), head, note, line[len(end) :], meta, bool(only))
 
 
 def _marked(meta: Mapping[str, Any], only: tuple[str, ...]) -> Mapping[str, Any]:

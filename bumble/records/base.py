@@ -22,7 +22,6 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from bumble import patterns
 from bumble.entity import changes, companions
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
@@ -171,14 +170,13 @@ def is_id(text: str) -> bool:
     return re.fullmatch(r"[\w-]+", text) is not None
 
 
-_ID_AT_END = patterns.compile(r"(?s:.*-)?([a-z]+_[0-9A-HJKMNP-TV-Z]{26})")
 CUT = "…"  # in a file's name, where a sentence breaks off
 MAX_FILE_WORDS = 60  # characters of what a file's name tells
 
 
 def id_of(stem: str) -> str:
     """Return the id that the stem of a file ends with, behind what it tells; else the stem."""
-    match = _ID_AT_END.fullmatch(stem)
+    match = companions.NAMED_BY_ID.fullmatch(stem)
     return match[1] if match else stem
 
 
@@ -188,7 +186,7 @@ def file_stem(told: str, record_id: str) -> str:
     An id that no program made is a name already. Of what is too long for a name the first clause is
     one; what breaks off within it says so.
     """
-    if _ID_AT_END.fullmatch(record_id) is None:
+    if companions.NAMED_BY_ID.fullmatch(record_id) is None:
         return record_id
     plain = unicodedata.normalize("NFC", re.sub(r"(?<=\w)['’](?=\w)", "", told.casefold()))
     clause = re.split(r"[,;:.!?]\s", plain)[0]
