@@ -71,7 +71,8 @@ _ENTRY = patterns.compile(r"([A-Za-z_][\w-]*|\"[^\"]*\"|'[^']*')[ \t]*:(?:[ \t\r
 _ONLY = patterns.compile(r"[ \t]+\[only for ([^\[\]\r\n]+)\](?=[ \t]*(?:#+[ \t]*)?(?:\r|\n|\Z))")
 _END = patterns.compile(r"(?:[ \t]+#+)?[ \t]*(?:(?:\r\n|\r|\n).*)?\Z", re.DOTALL)  # of a heading
 COMMENT = patterns.compile(r"<!--[ \t]*(\{.*\})[ \t]*-->")
-_BELOW = patterns.compile(rf"([\r\n]*){COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
+# the same below a heading, on lines of its own
+BELOW = patterns.compile(rf"([\r\n]*){COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
 _ITEM = "- "
 # between the fields of a record and those that stand beside it
 _MARK = patterns.compile(rf"^({re.escape(markdown.BESIDE)}[\r\n]+)", re.MULTILINE)
@@ -534,7 +535,7 @@ def _sectioned(text: str) -> Iterator[_Part]:
     for one in sections:
         (head, only), (title, _) = only_for(one.heading), only_for(one.title)
         own, note, meta = one.source[len(one.heading) :], "", dict[str, Any]()
-        if (match := _BELOW.match(own)) and (said := _mapping(match[2])) is not None:
+        if (match := BELOW.match(own)) and (said := _mapping(match[2])) is not None:
             head, note = head + match[1], own[len(match[1]) : match.end()]
             own, meta = own[match.end() :], dict(said)
         locked = re.match(r"\s*\\?\[\s*locked", title, re.IGNORECASE) is not None

@@ -16,7 +16,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from bumble import patterns
 from bumble.body.soma import is_open
 from bumble.entity import companions
 from bumble.records import base
@@ -83,9 +82,6 @@ def withheld(origin: base.Provenance) -> str:
     return f"(only for {', '.join(origin.audience) or 'others'}; --all shows it)"
 
 
-_COMMENT = patterns.compile(rf"[\r\n]*{companions.COMMENT.pattern}[ \t]*(?:\r\n|\r|\n|\Z)")
-
-
 def split_origin(text: str) -> tuple[base.Provenance, str]:
     """Return where a text says it comes from, and the text; a comment of another kind is text."""
     meta, rest = split_meta(text)
@@ -94,9 +90,9 @@ def split_origin(text: str) -> tuple[base.Provenance, str]:
 
 def split_meta(text: str) -> tuple[Mapping[str, Any], str]:
     """Return all that the comment of a text says of it, and the text."""
-    comment = _COMMENT.match(text)
+    comment = companions.BELOW.match(text)
     try:
-        meta = yaml_edit.parse_mapping(comment[1]) if comment else {}
+        meta = yaml_edit.parse_mapping(comment[2]) if comment else {}
         base.provenance(meta)
     except ValueError:
         meta = {}
@@ -116,13 +112,13 @@ def origin_comment(origin: base.Provenance | None, **more: Any) -> str:
 
 def with_origin_values(text: str, values: Mapping[str, Any]) -> str:
     """Return a text with some values in its first comment of that kind; other fields stay."""
-    comment = _COMMENT.search(text)
+    comment = companions.BELOW.search(text)
     if comment is None:
         return text
-    meta = {**yaml_edit.parse_mapping(comment[1]), **values}
-    return text[: comment.start(1)] + companions.inline(meta) + text[comment.end(1) :]
+    meta = {**yaml_edit.parse_mapping(comment[2]), **values}
+    return text[: comment.start(2)] + companions.inline(meta) + text[comment.end(2) :]
 
 
 def harmless(text: str) -> str:
     """Show a comment that would pass for the text's origin, as the text that it is."""
-    return text.replace("<", "&lt;", 1) if _COMMENT.match(text) else text
+    return text.replace("<", "&lt;", 1) if companions.BELOW.match(text) else text

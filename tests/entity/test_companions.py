@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -211,6 +212,17 @@ def test_a_change_writes_both_files_and_a_removal_takes_both(entity: Entity) -> 
     read = base.load(entity.root / path, beliefs.BELIEF.parse)
     changes.apply(entity.root, ChangeSet("x", (beliefs.BELIEF.plan_forget(read, "x"),)))
     assert not beside.exists() and not (entity.root / path).exists()
+
+
+@pytest.mark.parametrize("name", ["ada", "bea"])
+def test_the_files_of_a_record_are_written_as_they_are_read(name: str) -> None:
+    root = Path(__file__).resolve().parents[2] / "examples" / name
+    for beside in (root / companions.FOLDER).rglob("*.yaml"):
+        companion = beside.relative_to(root).as_posix()
+        path = str(companions.record_of(companion))
+        files = [(root / path).read_bytes(), beside.read_bytes()]
+        written = companions.parted(path, companions.read(root, path), *files)
+        assert written == list(zip((path, companion), files, strict=True))
 
 
 def parts() -> Iterator[str]:
