@@ -287,7 +287,7 @@ def _merge_yaml(texts: Sequence[str], rules: Rules) -> merge_texts.Merged:
     wanted = rules(*(parsed.values for parsed in read))
     agreed = [_with_values(parsed.source or "", wanted) for parsed in read]
     merged = merge_texts.merge_lines(*agreed)
-    if fields.CLASHED in _leaves(wanted) or (merged.clean and _has_values(merged.text, wanted)):
+    if _decided(wanted) != wanted or (merged.clean and _has_values(merged.text, wanted)):
         return merged
     return merge_texts.Merged(agreed[1], True)
 
@@ -296,18 +296,15 @@ def _with_values(source: str, wanted: Mapping[str, Any]) -> str:
     """Return a text with the wanted values in it; those that clash stay as they are."""
     present = base.parse_mapping(source)
     gone = list(_missing_keys(present.values, wanted))
-    return base.edited_mapping(present, _decided_values(wanted), gone).source or ""
+    return base.edited_mapping(present, _decided(wanted), gone).source or ""
 
 
-def _decided_values(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    decided = {}
-    for key, value in wanted.items():
-        if isinstance(value, Mapping) and value:
-            if inner := _decided_values(value):
-                decided[key] = inner
-        elif value is not fields.CLASHED:
-            decided[key] = value
-    return decided
+def _decided(wanted: Any) -> Any:
+    """Return a value without what clashes in it; of a mapping of which nothing is left, none."""
+    if not isinstance(wanted, Mapping):
+        return wanted
+    decided = {key: _decided(inner) for key, inner in wanted.items() if inner is not fields.CLASHED}
+    return {key: inner for key, inner in decided.items() if inner != {} or not wanted[key]}
 
 
 def _missing_keys(
@@ -318,12 +315,6 @@ def _missing_keys(
             yield (*above, str(key))
         elif isinstance(value, Mapping) and isinstance(wanted[key], Mapping):
             yield from _missing_keys(value, wanted[key], (*above, str(key)))
-
-
-def _leaves(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        return [leaf for inner in value.values() for leaf in _leaves(inner)]
-    return [value]
 
 
 def _has_values(text: str, wanted: Mapping[str, Any]) -> bool:
