@@ -534,12 +534,14 @@ def _sectioned(text: str) -> Iterator[_Part]:
     yield _Part(text[:start] + preamble, head=text[:start] + preamble)
     for one in sections:
         (head, only), (title, _) = only_for(one.heading), only_for(one.title)
-        own, note, meta = one.source[len(one.heading) :], "", dict[str, Any]()
-        if (match := BELOW.match(own)) and (said := _mapping(match[2])) is not None:
+        own, note = one.source[len(one.heading) :], ""
+        match = BELOW.match(own)
+        said = _mapping(match[2]) if match else None
+        if match and said is not None:
             head, note = head + match[1], own[len(match[1]) : match.end()]
-            own, meta = own[match.end() :], dict(said)
+            own = own[match.end() :]
         locked = re.match(r"\s*\\?\[\s*locked", title, re.IGNORECASE) is not None
-        meta = _marked(meta, only)
+        meta = _marked(said or {}, only)
         yield _Part(one.source, title.strip(), head, note, own, meta, bool(only), locked)
 
 
