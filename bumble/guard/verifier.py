@@ -702,9 +702,13 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
     """Return the days that sources give of what a sentence is about."""
     days, named = set[date](), set[date]()  # all, and those by day and month
     months = {month for source in sources for month in source.read.times.months}
+    any_year = datetime(2000, 1, 1, tzinfo=UTC)
+    last = max((one.at for one in sources if one.at), default=any_year)
     for source in sources:
         if source.at is None:
-            days |= values.days_of(source.read.times, datetime(2000, 1, 1, tzinfo=UTC))
+            days |= values.days_of(source.read.times, any_year)
+            for month, day in source.read.times.dated:
+                named |= values.near(last.date(), month, day)
             continue
         days |= values.days_of(source.read.times, source.at, vaguely=vaguely)
         if not any(last < 0 for _, last in source.read.times.offsets):

@@ -38,6 +38,7 @@ JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much
 MOST_SKILLS, SKILL_CHARS = 3, 900  # recalled for one message, and how much of each
 SKILLS_LOOKED_AT = 9  # passages, of which several may be of one
 MEMORY_TOKENS = 80  # of one memory in the preamble
+OPENING_TOKENS = 20  # of how the message begins of which it is a later part
 RESULTS = 6  # of a search that was asked for, and whatever else answers it
 RESULT_TOKENS = 250  # of one memory that was asked for
 SECTION_TOKENS = 250
@@ -352,10 +353,19 @@ def line(runtime: Runtime, hit: Hit, limit_tokens: int, readers: Sequence[str]) 
     who = f"{told}: " if told else _hearsay(hit.trust, hit.audience, readers)
     who += f"{hit.id}: " if hit.kind == knowledge.KNOWLEDGE.passages else ""
     reference = whole_record.reference(hit.kind, hit.id)
-    begins, ends = hit.ordinal == 0, not hit.goes_on
-    text = _cut(content(hit), limit_tokens, reference, begins=begins, ends=ends)
+    opening = f"{_opening(runtime, hit)}… " if hit.ordinal else ""
+    text = _cut(content(hit), limit_tokens, reference, opening, ends=not hit.goes_on)
     newer = f"{quotes.plain(hit.newer)} " if hit.newer else ""
     return f"{newer}{when}{who}{FADED if hit.faded else ''}{text}"
+
+
+def _opening(runtime: Runtime, hit: Hit) -> str:
+    """Return how a message begins: of what somebody passes on it may say whose words it is."""
+    if not hit.speaker:
+        return ""
+    view = whole_record.read(runtime.entity, runtime.zone, hit.kind, hit.id, hit.path)
+    first = next(iter(words.sentences(view.text)), "") if view else ""
+    return f"{_line(first, OPENING_TOKENS)} " if first else ""
 
 
 def content(hit: Hit) -> str:
@@ -376,7 +386,7 @@ def _hearsay(tier: str, audience: Collection[str], readers: Collection[str]) -> 
 
 
 def _cut(
-    text: str, limit_tokens: int, reference: str, *, begins: bool = True, ends: bool = True
+    text: str, limit_tokens: int, reference: str, opening: str = "", *, ends: bool = True
 ) -> str:
     """Return a text on one line; where it is not all, with what the rest can be asked for by.
 
@@ -384,15 +394,15 @@ def _cut(
         text: A record, or a passage of it.
         limit_tokens: What it may take.
         reference: Of the record.
-        begins: Whether the record begins with it.
+        opening: What stands before it; empty: the record begins with it.
         ends: Whether the record ends with it.
     """
     head = _line(text, limit_tokens)
     is_cut = head != quotes.plain(text)
-    if begins and ends and not is_cut:
+    if ends and not (opening or is_cut):
         return head
-    before, after = "" if begins else "… ", "" if ends or is_cut else " …"
-    return f"{before}{head}{after} [ref {reference}]"
+    after = "" if ends or is_cut else " …"
+    return f"{opening}{head}{after} [ref {reference}]"
 
 
 def _line(text: str, limit_tokens: int) -> str:

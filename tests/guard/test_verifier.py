@@ -15,6 +15,7 @@ WINDOW = (
     Said("m1", AT, "Ona", "My nephew Tibor is eleven, and he plays the oboe in Graz."),
     Said("m2", AT, "Ona", "I told them no. The concert is on 4 May."),
 )
+FITTING = "The fitting of the dress is on Monday 3 May."
 SOURCES = ClaimSources(WINDOW, ("Ona: Ona lives in Leoben.",), ("Ada", "Ona"))
 
 
@@ -354,6 +355,8 @@ def test_the_hour_of_a_message_and_a_short_year_are_given(
         ("Who sells the mill by May? It is Hanno.", "", "Hanno sells the mill by May.", "keep"),
         ("Who sells the mill by May? Can you guess?", "", "Somebody sells the mill.", "mend"),
         ("Should I sell the mill? Mum would cry.", "", "Ona sells the mill.", "mend"),
+        ("The fitting is the day after now.", FITTING, "The fitting is on 4 May.", "keep"),
+        ("The fitting is a week later now.", FITTING, "The fitting is on 4 May.", "mend"),
         ("Paguei duzentos reais no conserto.", "", "Ona pagou 200 reais no conserto.", "keep"),
     ],
 )
