@@ -52,13 +52,11 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     return Reading(language, route.by_form(heard.message.text))
 
 
-def stable(
-    runtime: Runtime, readers: Sequence[str], language: str = "", overview: str | None = None
-) -> system.Stable:
+def stable(runtime: Runtime, readers: Sequence[str], language: str = "") -> system.Stable:
     """Make the system prompt of a talk with some people from the files as they are.
 
-    `overview` is that of the topics, if it is not that of the day. The mood goes there by name
-    alone, where a setting wants it, so that the prompt changes when the mood does, no oftener.
+    The mood goes there by name alone, where a setting wants it, so that the prompt changes when the
+    mood does, no oftener.
     """
     mood = ""
     if runtime.config.prompt.mood_in_system:
@@ -70,7 +68,7 @@ def stable(
         runtime.config.prompt,
         readers,
         mood,
-        survey.overview(runtime, readers) if overview is None else overview,
+        survey.overview(runtime, readers),
         native=runtime.model.native_tools,
     )
 

@@ -79,9 +79,7 @@ def has(language: str) -> bool:
     return prompts.exists(PAGE.format(language=language))
 
 
-def stable(
-    runtime: Runtime, readers: Sequence[str], language: str = "", overview: str | None = None
-) -> system.Stable:
+def stable(runtime: Runtime, readers: Sequence[str], language: str = "") -> system.Stable:
     """Make the short prompt from an entity's files as they are: no tools, no story."""
     entity, identity = runtime.entity, runtime.identity
     language = language if has(language) else templates.FIRST

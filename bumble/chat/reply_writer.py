@@ -158,17 +158,8 @@ class ReplyWriter(Protocol):
     def generate(self, runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
         """Write the reply, checked before any of it is said that may still be held back."""
 
-    def stable(
-        self,
-        runtime: Runtime,
-        readers: Sequence[str],
-        language: str = "",
-        overview: str | None = None,
-    ) -> Stable:
-        """Make what every request of a talk with some people begins with, from the files.
-
-        `overview`: of the topics, if it isn't that of the day.
-        """
+    def stable(self, runtime: Runtime, readers: Sequence[str], language: str = "") -> Stable:
+        """Make what every request of a talk with some people begins with, from the files."""
 
 
 def origin_of(runtime: Runtime, heard: Heard) -> Provenance:

@@ -8,14 +8,12 @@
 6. check: before a turn may end (`completion_gate`), before a draft is said (`plain_reply`)
 7. commit: reply and writes of the tools together (`commit`)
 
-The overview of topics changes the system prompt once a day; `tick` makes and evaluates that of a
-new day ahead, while nobody waits. Each step takes frozen values (`reply_writer`) and gives one.
+Each step takes frozen values (`reply_writer`) and gives one.
 Nobody holds the entity's lock while the model thinks.
 """
 
 from __future__ import annotations
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.chat import able_reply, commit, plain_reply, route
@@ -23,14 +21,10 @@ from bumble.chat.reply_writer import Heard, Moment, ReplyStream, ReplyWriter, Tu
 from bumble.errors import UsageError
 from bumble.llm.protocol import Request
 from bumble.prompt.system import Stable
-from bumble.recall import survey
-from bumble.records import session_files
 from bumble.records.sessions import Session
-from bumble.runtime import body_state, people, spoken
-from bumble.runtime.job import Condition, Due, JobResult
+from bumble.runtime import body_state, spoken
 from bumble.runtime.runtime import ProfileName, Runtime
 from bumble.text import tokens
-from bumble.text.words import counted
 
 
 def writer_of(runtime: Runtime, language: str) -> ReplyWriter:
@@ -94,15 +88,13 @@ def stable_of(runtime: Runtime, session: Session, person: str) -> Stable:
     return writer_of(runtime, code).stable(runtime, session.people, code)
 
 
-def next_request(
-    runtime: Runtime, session: Session, person: str, overview: str | None = None
-) -> Request | None:
+def next_request(runtime: Runtime, session: Session, person: str) -> Request | None:
     """Return what the next request of a conversation begins with; None if none will be asked."""
     code = spoken.language(runtime, session, person)
     writer = writer_of(runtime, code)
     if writer is plain_reply:  # few of its turns ask the model
         return None
-    stable = writer.stable(runtime, session.people, code, overview)
+    stable = writer.stable(runtime, session.people, code)
     return Request(
         messages=(*stable.messages, *route.view(runtime, session, stable).messages),
         purpose="warm",
@@ -117,47 +109,3 @@ def stored_request(runtime: Runtime, turn: Turn) -> Request:
     stable = turn.recalled.stable
     messages = (*stable.messages, *route.view(runtime, turn.session, stable).messages)
     return replace(turn.composed.request, messages=messages, purpose="warm")
-
-
-class DayPrefix(Struct, frozen=True):
-    """The overview of a day for the conversation that went on last with the owner."""
-
-    session: str
-    readers: tuple[str, ...]
-    overview: str
-
-
-def check_new_day(runtime: Runtime) -> Due[DayPrefix]:
-    """Find whether the overview of this day has still to be made; asks no model."""
-    topics = runtime.config.prompt.topics
-    wanted = Condition("wanted", str(topics).lower(), "prompt.topics", True)
-    if not topics or not runtime.writes:
-        return Due((wanted,), ())
-    owner = people.owner_id(runtime.entity, runtime.identity)
-    newest = session_files.newest(runtime.entity.sessions, owner, runtime.now())
-    if newest is None:
-        return Due((wanted,), ())
-    readers = session_files.find(runtime.entity.sessions, newest.id).people
-    made = survey.stored_overview(runtime, readers) is not None
-    day = Condition("day", "made" if made else "new", "a new day", not made)
-    overview = "" if made else survey.make_overview(runtime, readers)
-    return Due((wanted, day), (DayPrefix(newest.id, readers, overview),) if overview else ())
-
-
-def run_new_day(runtime: Runtime, job: DayPrefix) -> JobResult:
-    """Evaluate the prompt of the day where the model may be asked, and keep its overview.
-
-    Nothing of it is a record.
-    """
-    request = None
-    if survey.wants_overview(runtime):
-        session = session_files.find(runtime.entity.sessions, job.session)
-        owner = people.owner_id(runtime.entity, runtime.identity)
-        request = next_request(runtime, session, owner, job.overview)
-    if request is not None:
-        runtime.model.warm(request)
-    survey.keep_overview(runtime, job.readers, job.overview)
-    topics = job.overview.count("\n- ") + job.overview.startswith("- ")
-    made = "prompt of the day is ready, with" if request else "overview of the day is made:"
-    line = f"The {made} {counted(topics, 'topic')}."
-    return JobResult("prefix: the topics of the day", tuple, (line,), {"topics": topics})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bumble.chat import automations, reminders, turn, wake
+from bumble.chat import automations, reminders, wake
 from bumble.jobs import consolidate, dream, evolve, stretch, working_memory
 from bumble.prompt import handover
 from bumble.runtime.job import Pass
@@ -12,7 +12,6 @@ from bumble.runtime.review_queue import OF_STRETCH
 AFTER_TURN: tuple[Pass, ...] = (
     Pass(stretch.NAME, stretch.check, stretch.run),
     Pass("handover", handover.check, handover.run),  # of what was remembered
-    Pass("prefix", turn.check_new_day, turn.run_new_day, written_as=""),
 )
 
 # What a tick does besides: before that, and after it.
@@ -40,5 +39,4 @@ def everything() -> tuple[Pass, ...]:
 
 def cycles() -> tuple[str, ...]:
     """Return what makes commits by itself, as they are called."""
-    passes = [one.name if one.written_as is None else one.written_as for one in everything()]
-    return (*filter(None, passes), *OF_STRETCH, *BESIDE)
+    return (*(one.written_as or one.name for one in everything()), *OF_STRETCH, *BESIDE)

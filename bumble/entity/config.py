@@ -315,7 +315,7 @@ class PromptConfig(SettingGroup, frozen=True):
     )
     bootstrap_max_chars: Count = 20000  # of one file
     bootstrap_total_max_chars: Count = 24000  # of all of them together
-    topics: bool = True  # an overview of what memory is about, as of the start of the day
+    topics: bool = True  # the questions that topics keep raising (`bumble catalysts` draws them)
     topics_min_window_tokens: Count = 16000  # a smaller window is left to the conversation
     # program and arguments whose output tells the entity about this machine
     host_command: Annotated[tuple[str, ...], YOURS] = ()

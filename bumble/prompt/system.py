@@ -157,7 +157,7 @@ def of_entity(
         readers: Ids of the people of the conversation: a skill or a story that is not for all of
             them stays out; a fact only stays in if it is for everyone.
         mood: The mood, if it goes there.
-        topics: The overview of what memory is about.
+        topics: The questions that memory keeps raising.
         native: Whether the model has tools of its own, so that none is told of here.
 
     A file that a hand has broken is left out; the index names it. So is a rule that came from
@@ -215,7 +215,7 @@ def stable(
         "files": _section("# Files you keep in mind", files(own_files)),
         "narrative": _section("# Your story so far", narrative.strip()),
         "runtime": _runtime(identity, tools, home),
-        "topics": _section("# What your memories are about, as of this morning", topics),
+        "topics": _section("# What your memories are about", topics),
     }
     page = prompts.load("system")
     fixed = Block("frame", page.fill(name=identity.name, **dict.fromkeys(parts, "")))

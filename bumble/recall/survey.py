@@ -1,27 +1,21 @@
 """What the memories of an entity are about: its topics, for some readers, and their overview.
 
-The overview stands in the system prompt, as of the start of the day. The turns of one day share it,
-so it is kept with the caches once it was made. A new day changes the prompt before the whole
-history: for a model in this process it is in the prompt only where `tick` has evaluated that ahead.
+Topics are counted in the index; the overview, which stands in the system prompt, is of their files.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.errors import IndexServerError, IndexUnusableError
 from bumble.fallback import templates
-from bumble.files import disk
 from bumble.index import search
 from bumble.index.memory import Memory
 from bumble.index.rows import Row, unpacked
@@ -182,14 +176,7 @@ class Survey(Struct, frozen=True):
         return [topic for topic in ranked if relation(topic) > 0]
 
 
-def take(
-    memory: Memory,
-    now: datetime,
-    readers: Collection[str] | None,
-    *,
-    until: datetime | None = None,
-    quoted: bool = True,
-) -> Survey:
+def take(memory: Memory, now: datetime, readers: Collection[str] | None) -> Survey:
     """Find the topics of an entity in its index as it is.
 
     Args:
@@ -197,21 +184,14 @@ def take(
         now: The present, in the entity's time zone.
         readers: Ids of all who will see it: what others said in private counts for nothing; None:
             everything counts.
-        until: What was said or written from then on doesn't count either.
-        quoted: Whether what was only read or imported does.
     """
-    texts = [
-        text
-        for text in mentions(memory, readers)
-        if (quoted or not text.is_quoted) and (until is None or text.at is None or text.at < until)
-    ]
     topic_files = [
         file
         for file in topics.TOPIC.readable(memory.entity.topics)
-        if (readers is None or base.may_read(file.provenance.audience, readers))
-        and (quoted or not provenance.is_untrusted(file.provenance.trust))
+        if readers is None or base.may_read(file.provenance.audience, readers)
     ]
-    return Survey(tuple(of_texts(memory, texts, now, readers)), tuple(topic_files)).joined
+    found = of_texts(memory, mentions(memory, readers), now, readers)
+    return Survey(tuple(found), tuple(topic_files)).joined
 
 
 def of_texts(
@@ -310,65 +290,31 @@ def tags_of(memory: Memory, texts: Sequence[str], readers: Collection[str]) -> t
 
 
 MOST_TOKENS = 1500  # of the overview
-TOPICS, CATALYSTS = 20, 3  # in it, and of each topic
-FOLDER = "cache/topics"  # among the entity's private files
+TOPICS, CATALYSTS = 20, 3  # in it, those drawn last; and of each topic
 
 
 def overview(runtime: Runtime, readers: Sequence[str]) -> str:
-    """Return the overview for a talk of some people; empty where there is to be none.
+    """Return which questions keep coming up, for a talk of some people; empty where none do.
 
-    Made once a day between two turns, by `tick` or after an answer: nobody waits for it.
+    Read from the topic files alone, so that a prompt keeps its bytes until questions are drawn.
     """
-    return (stored_overview(runtime, readers) or "") if wants_overview(runtime) else ""
-
-
-def wants_overview(runtime: Runtime) -> bool:
-    """Whether the settings want it, and the model's window is large enough."""
     config = runtime.config.prompt
-    return config.topics and runtime.window_tokens >= config.topics_min_window_tokens
+    if not config.topics or runtime.window_tokens < config.topics_min_window_tokens:
+        return ""
+    drawn = [
+        file
+        for file in topics.TOPIC.readable(runtime.entity.topics)
+        if file.catalysts and _may_be_told(file, readers)
+    ]
+    drawn.sort(key=lambda file: file.at or runtime.now(), reverse=True)
+    lines = [
+        f"- {words.one_line(file.name)}: "
+        + " | ".join(words.one_line(each.text) for each in file.catalysts[:CATALYSTS])
+        for file in drawn[:TOPICS]
+    ]
+    return prompts.tagged("memory", "\n".join(tokens.leading(lines, MOST_TOKENS))) if lines else ""
 
 
-def make_overview(runtime: Runtime, readers: Sequence[str]) -> str:
-    """Make the overview from the files, as of the start of the day; empty: there are no topics."""
-    if runtime.memory.report is None and not runtime.memory.unusable:
-        runtime.memory.sync_or_go_without()
-    start = runtime.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    return _worded(take(runtime.memory, start, readers, until=start, quoted=False), start)
-
-
-def _worded(taken: Survey, start: datetime) -> str:
-    lines: list[str] = []
-    recurring = [topic for topic in taken.topics if topic.frequency >= topic_mining.LEAST_RECORDS]
-    if any(map(taken.catalysts, recurring)):  # who wrote these was asked about bare words, too
-        recurring = [one for one in recurring if one.type != "word" or taken.catalysts(one)]
-    for topic in recurring[:TOPICS]:
-        file = taken.file_of(topic)
-        drawn = file.catalysts if file and (file.at is None or file.at < start) else ()
-        questions = [words.one_line(each.text) for each in drawn[:CATALYSTS]]
-        last = topic.last_seen.astimezone(start.tzinfo) if topic.last_seen else None
-        seen = f", last on {last:%Y-%m-%d}" if last else ""
-        head = f"- {words.one_line(topic.name)} ({topic.frequency} times{seen}, {topic.trend})"
-        lines.append(f"{head}: {' | '.join(questions)}" if questions else head)
-    fitting = "\n".join(tokens.leading(lines, MOST_TOKENS))
-    return prompts.tagged("memory", fitting) if lines else ""
-
-
-def stored_overview(runtime: Runtime, readers: Sequence[str]) -> str | None:
-    """Return the overview of the day as it was made; None if it wasn't."""
-    raw = disk.read_cache(_place(runtime, readers))
-    return None if raw is None else raw.decode(errors="replace")
-
-
-def keep_overview(runtime: Runtime, readers: Sequence[str], overview: str) -> None:
-    """Keep the overview of the day, and drop those of other days."""
-    place = _place(runtime, readers)
-    for old in place.parent.glob("*"):
-        if not old.name.startswith(f"{runtime.now():%Y-%m-%d}"):
-            disk.remove(old)
-    disk.write_cache(place, overview.encode(errors="replace"))
-
-
-def _place(runtime: Runtime, readers: Sequence[str]) -> Path:
-    key = json.dumps([sorted(readers), MOST_TOKENS])
-    digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
-    return runtime.entity.private / FOLDER / f"{runtime.now():%Y-%m-%d}-{digest}.txt"
+def _may_be_told(file: TopicFile, readers: Collection[str]) -> bool:
+    origin = file.provenance
+    return base.may_read(origin.audience, readers) and not provenance.is_untrusted(origin.trust)

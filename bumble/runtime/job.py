@@ -209,7 +209,7 @@ class Pass(Struct, frozen=True):
     run: Callable[[Runtime, Any], JobResult]
     thinks: bool = True  # whether it may ask the model
     at_once: bool = False  # whether it does what was due at its beginning, and no more
-    written_as: str | None = None  # what its commits are called; None: as it; empty: it makes none
+    written_as: str = ""  # what its commits are called; empty: as it
 
 
 WAITS = (LimitReachedError, FileChangedError, LockedError)  # nothing to be done about it now

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bumble.chat import turn
 from bumble.entity import changes
 from bumble.entity.changes import ChangeSet
 from bumble.entity.folder import Entity
@@ -16,10 +15,11 @@ from bumble.llm.scripted import Reply
 from bumble.models.tiers import Abilities
 from bumble.recall import catalyze, survey, topic_questions
 from bumble.recall.memory_search import Search
-from bumble.records import beliefs, episodes, sessions, topics
+from bumble.records import base, beliefs, episodes, sessions, topics
 from bumble.records.sessions import Message
 from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
+from bumble.text import tokens
 from tests.support import living
 from tests.support.living import NOON
 
@@ -53,12 +53,6 @@ def ada(tmp_path: Path) -> Entity:
 
 def by_form(runtime: Runtime) -> Runtime:
     return replace(runtime, abilities=lambda: Abilities())
-
-
-def morning(runtime: Runtime) -> None:
-    """Make the overview of the day, as `tick` does."""
-    (prefix,) = turn.check_new_day(runtime).jobs
-    job.apply(runtime, turn.run_new_day(runtime, prefix))
 
 
 def draw(runtime: Runtime, name: str = "boat") -> list[topics.TopicFile]:
@@ -140,17 +134,36 @@ def test_a_stranger_meets_neither_catalysts_nor_what_they_point_to(ada: Entity) 
     assert result.contributions == ()
 
 
-def test_the_overview_is_as_of_the_start_of_the_day_and_shared_by_its_turns(ada: Entity) -> None:
-    runtime = by_form(living.runtime_of(ada, prompt__topics_min_window_tokens=1))
-    morning(runtime)
-    first = survey.overview(runtime, ("sam",))
-    assert "- Boat (5 times, last on 2026-05-22" in first
-    talk(ada, "sam", ((0, "The boat, the boat!"),), first=5)
-    assert survey.overview(by_form(living.runtime_of(ada)), ("sam",)) == first
-    tomorrow = replace(runtime, clock=lambda: NOON + timedelta(days=1))
-    tomorrow.memory.sync()
-    morning(tomorrow)
-    assert "- Boat (6 times" in survey.overview(tomorrow, ("sam",))
+def test_the_overview_is_of_what_may_be_told_to_all_and_is_no_quotation(ada: Entity) -> None:
+    runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=1)
+    for name, trust, audience in (
+        ("Boat", "owner", ()),
+        ("Yard", "person", ("sam",)),
+        ("Keel", "person", ("kim",)),
+        ("Forum", "imported", ()),
+    ):
+        asked = [topics.Catalyst(f"What of the {name} {n}?") for n in range(4)]
+        origin = base.Provenance(by="catalysts", trust=trust, audience=audience)
+        made = topics.new(name, asked, NOON, provenance=origin)
+        living.write(ada, topics.plan_draw(None, made, "x"))
+    first = "- Boat: What of the Boat 0? | What of the Boat 1? | What of the Boat 2?"
+    second = first.replace("Boat", "Yard")
+    assert survey.overview(runtime, ("sam",)) == f"<memory>\n{first}\n{second}\n</memory>"
+    assert survey.overview(runtime, ("sam", "kim")) == f"<memory>\n{first}\n</memory>"
+    small = living.runtime_of(ada, prompt__topics_min_window_tokens=10**6)
+    assert survey.overview(small, ("sam",)) == ""
+
+
+def test_the_overview_holds_to_its_length_those_drawn_last_first(ada: Entity) -> None:
+    runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=1)
+    for number in range(survey.TOPICS + 2):
+        asked = [topics.Catalyst("Why " + "so " * 20 * number + "often?")]
+        at = NOON - timedelta(days=number)
+        living.write(ada, topics.plan_draw(None, topics.new(f"Thing {number}", asked, at), "x"))
+    lines = survey.overview(runtime, ("sam",)).splitlines()[1:-1]
+    assert [line.split(":")[0] for line in lines] == [f"- Thing {n}" for n in range(len(lines))]
+    assert 5 < len(lines) < survey.TOPICS
+    assert tokens.estimate("\n".join(lines)) <= survey.MOST_TOKENS
 
 
 def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -> None:
@@ -165,21 +178,6 @@ def test_the_tool_recall_takes_a_register_and_says_how_to_tell_it(ada: Entity) -
 
 def test_where_all_is_made_up_there_is_no_topic(ada: Entity) -> None:
     assert draw(living.runtime_of(ada, answer("Why did Bartholomew sink the boat?"))) == []
-
-
-def test_a_bare_word_that_raised_no_question_is_not_in_the_overview_of_who_asked(
-    ada: Entity,
-) -> None:
-    said = tuple((20 - 4 * n, f"Then the kettle was on, number {n}.") for n in range(4))
-    talk(ada, "sam", said, first=10)
-    runtime = living.runtime_of(ada, prompt__topics_min_window_tokens=1)
-    runtime.memory.sync()
-    before = survey.make_overview(runtime, ("sam",))
-    assert "- Boat (" in before
-    assert "- Kettle (" in before
-    after = survey.make_overview(drawn(ada), ("sam",))
-    assert "- Boat (" in after
-    assert "- Kettle (" not in after
 
 
 def test_a_belief_that_was_put_away_mentions_nothing(ada: Entity) -> None:

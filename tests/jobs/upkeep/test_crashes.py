@@ -42,7 +42,6 @@ NOT_THAT_NIGHT = {  # and why
     ),
     "noise": "where the model may write, a consolidation asks for thoughts",
     "evolve": "comes after a hundred exchanges; `evolve --force` is among the commands",
-    "prefix": "writes nothing in the folder",
     "wake": "off until the owner switches it on",
 }
 PASSES = tuple(each.name for each in registry.everything() if each.name not in NOT_THAT_NIGHT)
