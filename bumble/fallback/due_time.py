@@ -77,67 +77,85 @@ def time_of(
     if stop_words.is_unspaced(when):
         return None
     text, marked = _apart(text, language), _apart(when, language)
-    when = marked
-    leads = values.ahead_words(language).intersection(map(folded, _PIECE.findall(when)))
-    rest = (
-        text[max(0, text.find(when)) :] if leads else when
-    )  # the reader may have taken too little
-    if ahead := lapse(when, language) or lapse(rest, language):
+    leads = values.ahead_words(language).intersection(map(folded, _PIECE.findall(marked)))
+    # the reader may have taken too little
+    onward = text[max(0, text.find(marked)) :] if leads else marked
+    if ahead := lapse(marked, language) or lapse(onward, language):
         return at + ahead
-    if _end(_pieces(when), language):  # a span that isn't known
+    if _end(_pieces(marked), language):  # a span that isn't known
         return None
-    # half a time is another one: each of its words has to be known
-    strange = _strange(when, language)
-    # where its words for hours are all known the reader took too much
-    if templates.has(language) and not is_exact:
-        when = _within(when, strange)
-        strange &= _strange(when, language)
-    if strange or not when:
-        when = _plainly(text, marked, language)
+    when = _understood(text, marked, language, is_exact=is_exact)
     if not when:
         return None
     near, whole = values.read(when, language), values.read(text, language)
-    parts, named = _parts(text, language), _parts(when, language)
+    named = _parts(when, language)
     # "how was your night?" says of an hour that is named elsewhere no more than "late"
-    parts = [part if part in named or part != "night" else "late" for part in parts]
-    spans = [each for each in near.numbers if each.kind == "time" and each.unit not in clock.OCLOCK]
-    bare = [  # an hour without a sign of it: `at 8`, `um 7`
+    parts = [
+        "late" if part == "night" and part not in named else part for part in _parts(text, language)
+    ]
+    # "tomorrow" that was cut out of "the day after tomorrow" is another day
+    is_cut = not near.times.offsets <= whole.times.offsets
+    days = (() if is_cut else _days(near.times, at) or _abbreviated(when, language, at)) or _days(
+        without_doubt(whole.times), at
+    )
+    hour = _hour(near, whole, parts)
+    if hour is not None:
+        # who writes hours to 24 means by 5:15 what it says
+        is_so = wakes or (language != templates.FIRST and ":" in hour.word)
+        hours = _hours(hour, parts, at, soon=not days or days[0] == at.date(), is_so=is_so)
+    else:
+        is_counted = any(not (leads and _is_span(each)) for each in near.numbers)  # "in ten days"
+        if not named and (not days or (is_counted and not near.times.are_there)):
+            return None
+        found = [each for part in named or parts for each in HOURS_OF[part]]
+        hours = tuple(timedelta(hours=each) for each in found or [reminders.MORNING])
+    days = days or [at.date(), at.date() + timedelta(days=1)]
+    times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
+    return next((each for each in times if each > at), None)
+
+
+def _understood(text: str, marked: str, language: str, *, is_exact: bool) -> str:
+    """Return the part of a text that names a time, each word of it known; empty: there is none.
+
+    Where its words for hours are all known the reader took too much; where it took what isn't a
+    time, one day and one hour may be plainly said beside that.
+    """
+    strange = _strange(marked, language)
+    when = marked if is_exact or not templates.has(language) else _within(marked, strange)
+    if when and strange.isdisjoint(_strange(when, language)):
+        return when
+    rest = text.replace(marked, " ") if marked else text
+    read = values.read(rest, language)
+    days = (*read.times.weekdays, *read.times.dated, *read.times.offsets)
+    hours = [number for number in read.numbers if number.kind == "clock"]
+    return rest if len(days) == len(hours) == 1 else ""
+
+
+def _hour(
+    near: values.ReadText, whole: values.ReadText, parts: Collection[str]
+) -> values.Number | None:
+    """Return the hour that a time names: with a sign of it, else without (`at 8`, `um 7`).
+
+    What is marked goes before another hour beside it.
+    """
+    bare = [
         each
         for each in near.numbers
         if each.kind != "money"
-        and each not in spans
+        and not _is_span(each)
         and each.claimed
         and not each.ordinal
         and each.hours
         and each.value not in near.times.ordinals
     ]
     clocks = [each for each in (*near.numbers, *whole.numbers) if each.kind == "clock"]
-    # what is marked goes before another hour beside it
     if bare and not any(each in near.numbers or each.hours & bare[0].hours for each in clocks):
         clocks = []
-    named_hour = next(iter(clocks), None)
-    if named_hour is None and "noon" not in parts and bare:
-        named_hour = bare[0]
-    # "tomorrow" that was cut out of "the day after tomorrow" is another day
-    is_cut = not near.times.offsets <= whole.times.offsets
-    days = (() if is_cut else _days(near.times, at) or _abbreviated(when, language, at)) or _days(
-        without_doubt(whole.times), at
-    )
-    if named_hour is None:
-        left = [each for each in near.numbers if not (leads and each in spans)]  # "in ten days"
-        if not (days or named) or (left and not near.times.are_there and not named):
-            return None
-        hours = tuple(timedelta(hours=hour) for part in named or parts for hour in HOURS_OF[part])
-        hours = hours or (timedelta(hours=reminders.MORNING),)
-    else:
-        # who writes hours to 24 means by 5:15 what it says
-        is_so = wakes or (language != templates.FIRST and ":" in named_hour.word)
-        hours = _hours(named_hour, parts, soon=not days or days[0] == at.date(), is_so=is_so)
-        if at.hour < EVENING and hours[0] >= timedelta(hours=ASLEEP) and len(hours) > 1:
-            hours = hours[:1]
-    days = days or [at.date(), at.date() + timedelta(days=1)]
-    times = [datetime.combine(each, time(), at.tzinfo) + hour for each in days for hour in hours]
-    return next((each for each in times if each > at), None)
+    return next(iter((*clocks, *(() if "noon" in parts else bare))), None)
+
+
+def _is_span(number: values.Number) -> bool:
+    return number.kind == "time" and number.unit not in clock.OCLOCK
 
 
 def widened(text: str, when: str, language: str) -> str:
@@ -156,15 +174,6 @@ def widened(text: str, when: str, language: str) -> str:
     spans = [_span(_pieces(start)[lead:], language) for start in starts]
     found = (start for start, span in zip(starts, spans, strict=True) if span == spans[-1])
     return max(next(found), when, key=len) if spans[-1] else when
-
-
-def _plainly(text: str, marked: str, language: str) -> str:
-    """Return a text without what was marked in it, if one day and one hour are named there."""
-    rest = text.replace(marked, " ") if marked else text
-    read = values.read(rest, language)
-    days = (*read.times.weekdays, *read.times.dated, *read.times.offsets)
-    hours = [number for number in read.numbers if number.kind == "clock"]
-    return rest if len(days) == len(hours) == 1 else ""
 
 
 def is_all(text: str, language: str) -> bool:
@@ -430,11 +439,16 @@ def _abbreviated(when: str, language: str, at: datetime) -> list[date]:
 
 
 def _hours(
-    clock: values.Number, parts: Collection[str], *, soon: bool, is_so: bool
+    clock: values.Number, parts: Collection[str], at: datetime, *, soon: bool, is_so: bool
 ) -> tuple[timedelta, ...]:
     """Return which hours of a day a time of day may be, likeliest first.
 
-    `is_so`: whether one before people get up is meant as it is said.
+    Args:
+        clock: The time of day.
+        parts: The parts of a day that are named.
+        at: Now.
+        soon: Whether it may be one of today.
+        is_so: Whether one before people get up is meant as it is said.
     """
     half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
     early = timedelta(minutes=round(half * 60))
@@ -447,7 +461,8 @@ def _hours(
         return (early,)
     if half < WAKING and not is_so:
         return (late,)
-    return (early, late) if soon else (early,)
+    is_asleep = early >= timedelta(hours=ASLEEP) and at.hour < EVENING
+    return (early, late) if soon and not is_asleep else (early,)
 
 
 def without_doubt(times: values.Times) -> values.Times:
