@@ -61,9 +61,7 @@ def answer(
 ) -> CodeReply | None:
     """Answer a message that code can answer; None: it can't."""
     said = reading.said
-    perhaps = (
-        said.main in ("task", "remind") and said.scores.get("remind", -9.0) > PERHAPS and said.when
-    )
+    perhaps = said.main in ("task", "remind") and said.score("remind") > PERHAPS and said.when
     if notices.says_when(said) and (wish := notices.wish(runtime, heard.session, heard.message)):
         return _set(runtime, heard, reading, wish, words)
     if reply := _wished(runtime, heard, reading, words):
@@ -89,7 +87,7 @@ def _wished(
     said = reading.said
     if said.has("forget"):
         return CodeReply(words.wishes.stays, "forget")
-    others = max(said.scores.get(name, -9.0) for name in ("remind", "ask_known"))
+    others = max(said.score(name) for name in ("remind", "ask_known"))
     lists = said.has("ask_reminders") and said.main != "ask_world"
     lists = lists and others <= said.scores["ask_reminders"]
     if lists and not _asks_of_day(heard, reading):
@@ -114,7 +112,7 @@ def _wished(
 def _asks_of_day(heard: Heard, reading: Reading) -> bool:
     """Whether what was told on a day is asked for, with nothing that it is about: "hier ?"."""
     text, said = heard.message.text, reading.said
-    may_be = said.main in ("ask_memory", "ask_talk") and said.scores.get("ask_talk", -9.0) > PERHAPS
+    may_be = said.main in ("ask_memory", "ask_talk") and said.score("ask_talk") > PERHAPS
     if not may_be or len(values.unread(text, reading.language)) > VERBS:
         return False
     times = due_time.without_doubt(values.read(text, reading.language).times)

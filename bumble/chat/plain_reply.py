@@ -12,7 +12,8 @@ told in another language it answers in that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from contextlib import nullcontext
+from functools import cache, partial
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -109,7 +110,7 @@ def read(runtime: Runtime, heard: Heard, language: str, asked: ProfileName | Non
     text = heard.message.text
     plain = replace(plain, said=notices.read(runtime, heard.session, heard.message))
     head, _, behind = text.partition(": ")
-    is_task = plain.said.scores.get("task", -9.0) > SURELY
+    is_task = plain.said.score("task") > SURELY
     may_be = is_task or (plain.said.keep <= 0 and not plain.said.has("task"))
     order = reader.read(f"{head}:") if behind and may_be else MessageReading()
     if order.main == "task" and order.scores["task"] > SURELY:
@@ -135,14 +136,14 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     said = whole.said
 
     def asks(one: MessageReading, name: str) -> bool:
-        doubt = min(0.0, said.scores.get(name, -9.0))
-        return one.scores.get(name, -9.0) + (doubt if name in ASKED_OF_IT else 2 * doubt) > 0
+        doubt = min(0.0, said.score(name))
+        return one.score(name) + (doubt if name in ASKED_OF_IT else 2 * doubt) > 0
 
     asking = {part: one for part, one in parts.items() if one.main in ASKED and asks(one, one.main)}
     if said.main == "remind":  # "will you remind me?" by itself may ask for a list
         asking = {part: one for part, one in asking.items() if one.main != "ask_reminders"}
-    most = {name: max(one.scores.get(name, -9.0) for one in parts.values()) for name in ASKED}
-    none = {name for name, score in most.items() if said.scores.get(name, -9.0) + score <= 0}
+    most = {name: max(one.score(name) for one in parts.values()) for name in ASKED}
+    none = {name for name, score in most.items() if said.score(name) + score <= 0}
     is_wish = said.main == "remind" and "remind" not in none
     if is_wish and all(one.has("remind") for one in asking.values()):
         return replace(whole, said=replace(said, when=_when(whole, parts)))
@@ -150,10 +151,10 @@ def _narrowed(whole: Reading, parts: Mapping[str, MessageReading]) -> Reading:
     wants = [(one, name) for one in rest for name in TASKS if one.main == name or said.has(name)]
     does = {name for one, name in wants if asks(one, name)}
     if does or not asking:
-        unsure = [name for name in TASKS if said.scores.get(name, -9.0) <= PERHAPS_NOT]
-        own = {name: said.scores.get(name, -9.0) for name in (*none, *unsure)}
+        unsure = [name for name in TASKS if said.score(name) <= PERHAPS_NOT]
+        own = {name: said.score(name) for name in (*none, *unsure)}
         scores = {name: min(-LEAST, score) for name, score in own.items()}
-        scores |= {name: max(LEAST, said.scores.get(name, 0.0)) for name in does}
+        scores |= {name: max(LEAST, said.score(name)) for name in does}
         return replace(whole, said=replace(said, scores={**said.scores, **scores}))
     part = max(asking, key=lambda each: max(asking[each].scores.values()))
     # who says who they are is greeted, whatever they ask for beside it
@@ -244,31 +245,41 @@ def _answered(
     voice: ReplyStream,
 ) -> CodeReply | None:
     """Return what answers a message, or a sentence of one; None: the model has said it."""
+    said = turn.reading.said
     may_draft = runtime.abilities().tier("talk", turn.reading.language) != "none"
-    if may_draft and turn.reading.said.has("remind"):
+    if may_draft and said.has("remind"):
         turn = _with_purpose(runtime, turn, outcome)
-    reply = _known(runtime, turn, template)
-    if reply is not None:
+    if short_reply.introduces(turn, runtime):
+        return CodeReply(short_reply.welcome(runtime, turn, template), "introduce")
+    if said.main == "ask_entity" and said.has("ask_entity"):  # surely
+        return CodeReply(short_reply.of_itself(runtime, turn, template), "ask_entity")
+    reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
+    if reply is not None and not _may_be_told(runtime, turn, reply.about):
         return reply
     if may_draft:
         voice.sign()
-        with voice.breakable():
-            reply = _remembered(runtime, turn, template, outcome)
-            if reply is None and _may_sum(turn):
-                # it writes the sum, which is worked out here
-                text = turn.heard.message.text
-                written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
-                result = code_answers.worked_out(written, text, turn.reading.language)
-                said = turn.reading.said
-                if result or (said.main in TASKS and said.has("calculate")):  # never guessed
-                    reply = CodeReply(result or template.cannot, "calculate")
-            if reply is None and _spoken(runtime, turn, outcome, voice.say):
-                return None
-    else:
-        reply = _remembered(runtime, turn, template, None)
+    with voice.breakable() if may_draft else nullcontext():
+        reply = _remembered(runtime, turn, template, outcome if may_draft else None, reply)
+        if may_draft and reply is None:
+            reply = _summed(runtime, turn, template, outcome)
+        if may_draft and reply is None and _spoken(runtime, turn, outcome, voice.say):
+            return None
     if reply is None and _is_task(turn):
-        reply = CodeReply(template.cannot, "task")
-    return reply or CodeReply(short_reply.worded(runtime, turn, template), turn.reading.said.main)
+        return CodeReply(template.cannot, "task")
+    return reply or CodeReply(short_reply.worded(runtime, turn, template), said.main)
+
+
+def _summed(
+    runtime: Runtime, turn: Turn, template: templates.Templates, outcome: LoopOutcome
+) -> CodeReply | None:
+    """Return the result of a sum: the model writes the sum, which is worked out here."""
+    if not _may_sum(turn):
+        return None
+    said, text = turn.reading.said, turn.heard.message.text
+    written = _asked(runtime, turn, outcome, "sum", text, SUM_TOKENS)
+    result = code_answers.worked_out(written, text, turn.reading.language)
+    is_sum = result or (said.main in TASKS and said.has("calculate"))  # never guessed
+    return CodeReply(result or template.cannot, "calculate") if is_sum else None
 
 
 def _with_purpose(runtime: Runtime, turn: Turn, outcome: LoopOutcome) -> Turn:
@@ -364,16 +375,6 @@ def _spoken(runtime: Runtime, turn: Turn, outcome: LoopOutcome, say: Say) -> boo
     return bool(heard.said.strip())
 
 
-def _known(runtime: Runtime, turn: Turn, template: templates.Templates) -> CodeReply | None:
-    """Return what code alone knows; None where memory or the model does."""
-    if short_reply.introduces(turn, runtime):
-        return CodeReply(short_reply.welcome(runtime, turn, template), "introduce")
-    if turn.reading.said.main == "ask_entity" and turn.reading.said.has("ask_entity"):  # surely
-        return CodeReply(short_reply.of_itself(runtime, turn, template), "ask_entity")
-    reply = code_answers.answer(runtime, turn.heard, turn.reading, template)
-    return None if reply is not None and _may_be_told(runtime, turn, reply.about) else reply
-
-
 def _may_be_told(runtime: Runtime, turn: Turn, about: str) -> bool:
     """Whether memory may know more than code of what a message asks about.
 
@@ -382,7 +383,7 @@ def _may_be_told(runtime: Runtime, turn: Turn, about: str) -> bool:
     """
     said, text = turn.reading.said, turn.heard.message.text
     if about == "ask_name":  # "what is the name of my doctor?"
-        return said.scores.get("ask_memory", -9.0) - said.scores[about] > SURELY_OTHERS
+        return said.score("ask_memory") - said.scores[about] > SURELY_OTHERS
     if about not in LISTED:
         return about == "ask_time"
     own = {*runtime.identity.name.split(), *turn.heard.who.called.split()}
@@ -393,44 +394,48 @@ def _may_be_told(runtime: Runtime, turn: Turn, about: str) -> bool:
 
 
 def _remembered(
-    runtime: Runtime, turn: Turn, template: templates.Templates, outcome: LoopOutcome | None
+    runtime: Runtime,
+    turn: Turn,
+    template: templates.Templates,
+    outcome: LoopOutcome | None,
+    by_code: CodeReply | None,
 ) -> CodeReply | None:
-    """Return what was told that answers a message, if it asks for that.
+    """Return what was told that answers a message, if it asks for that; else what code says.
 
     Which question it is shows in its words less surely than in whether something that was told
     answers it; that the model says. `outcome`: of the model; None: it may not be asked.
     """
-    heard = turn.heard
-    by_code = code_answers.answer(runtime, heard, turn.reading, template)
-    in_doubt = outcome is not None and (_is_in_doubt(turn.reading.said) or _goes_on(runtime, turn))
-    by_code_alone = by_code and not _may_be_told(runtime, turn, by_code.about)
-    asks = not by_code_alone and _asks_memory(runtime, turn) and not in_doubt
+    heard, said = turn.heard, turn.reading.said
+    in_doubt = outcome is not None and (_is_in_doubt(said) or _goes_on(runtime, turn))
+    asks = _asks_memory(runtime, turn) and not in_doubt
     if not (asks or _may_ask(turn, judged=outcome is not None)):
         return by_code
 
-    @cache
-    def answers(told: str) -> bool:
-        asked = f"Told: {told}\nAsked: {words.one_line(heard.message.text)}"
-        said = _asked(runtime, turn, outcome, "answers", asked, CHOICE_TOKENS) if outcome else ""
-        return said.strip().casefold().startswith("yes")
-
+    answers = None if outcome is None else cache(partial(_answers, runtime, turn, outcome))
     told = memory_answer.heard(runtime, heard.session)
     found = memory_answer.answer(
         runtime,
         heard.session,
         told,
         asks=asks,
-        lists=turn.reading.said.scores.get("ask_known", -9.0) > PERHAPS_ALL,
-        answers=answers if outcome else None,
+        lists=said.score("ask_known") > PERHAPS_ALL,
+        answers=answers,
     )
     if found:
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
-    if kept := memory_answer.written(runtime, heard.session, answers if outcome else None):
+    if kept := memory_answer.written(runtime, heard.session, answers):
         parts = filter(None, (kept[0], quotes.marked(kept[1], template)))
         return CodeReply(": ".join(parts), "ask_memory")
-    surely = asks and (turn.reading.said.has(*ASKS_MEMORY, "ask_world") or heard.is_question)
+    surely = asks and (said.has(*ASKS_MEMORY, "ask_world") or heard.is_question)
     return CodeReply(template.unknown, "ask_memory") if surely and not by_code else by_code
+
+
+def _answers(runtime: Runtime, turn: Turn, outcome: LoopOutcome, told: str) -> bool:
+    """Whether something that was told answers a message, as the model judges."""
+    asked = f"Told: {told}\nAsked: {words.one_line(turn.heard.message.text)}"
+    judged = _asked(runtime, turn, outcome, "answers", asked, CHOICE_TOKENS)
+    return judged.strip().casefold().startswith("yes")
 
 
 def _quoted(quote: quotes.Quote, heard: Heard, template: templates.Templates) -> str:
@@ -465,7 +470,7 @@ def _names_somebody(runtime: Runtime, turn: Turn) -> bool:
 
 def _is_in_doubt(reading: MessageReading) -> bool:
     """Whether a message that seems to ask for what was told may as well be a task."""
-    task, asks = reading.scores.get("task", -9.0), reading.scores.get(reading.main, -9.0)
+    task, asks = reading.score("task"), reading.score(reading.main)
     is_near = task > MAY_BE_TASK and (asks < SURELY or task > asks - SURELY)
     return reading.main in ASKS_MEMORY and is_near
 
@@ -479,7 +484,7 @@ def _may_ask(turn: Turn, *, judged: bool = False) -> bool:
     if reading.keep > 0 or reading.has(*NO_QUESTIONS):
         return False
     asks = reading.main in notices.QUESTIONS
-    others = max(reading.scores.get(name, -9.0) for name in ("ask_world", "ask_entity"))
+    others = max(reading.score(name) for name in ("ask_world", "ask_entity"))
     if others > SURELY and not reading.has(*ASKS_MEMORY):
         return False
     if judged and asks:
@@ -552,7 +557,7 @@ def _talked(seen: Sequence[PromptMessage]) -> tuple[list[PromptMessage], list[st
 def _may_sum(turn: Turn) -> bool:
     """Whether a message may ask for a sum; what the model makes of one that doesn't fails."""
     reading, text = turn.reading.said, turn.heard.message.text
-    score, is_task = reading.scores.get("calculate", -9.0), _is_task(turn)
+    score, is_task = reading.score("calculate"), _is_task(turn)
     if score <= (MAY_BE_TASK if is_task else PERHAPS) or (reading.keep > 0 and not is_task):
         return False
     return sum(number.claimed for number in values.read(text, turn.reading.language).numbers) > 1

@@ -58,7 +58,7 @@ def worded(runtime: Runtime, turn: Turn, template: templates.Templates) -> str:
     said = [_another(template.replies[fitting], turn, runtime)]
     if reading.has("greet"):
         said = [hello(turn, template, runtime), *(() if reading.main == "greet" else said)]
-    if reading.main == "leave" or reading.scores.get("leave", -9.0) > SURELY_LEAVES:
+    if reading.main == "leave" or reading.score("leave") > SURELY_LEAVES:
         bye = template.bye.format(who=f" {called}" if called else "")
         said = [*(() if reading.main in ("leave", "greet") else said), bye]
     return words.paragraph(said)

@@ -53,9 +53,13 @@ class MessageReading(Struct, frozen=True):
     # how surely each short reply is one that a friend could give, by the name of its wordings
     replies: Mapping[str, float] = field(default_factory=dict)
 
+    def score(self, intent: str) -> float:
+        """How surely it is something; above 0: it is."""
+        return self.scores.get(intent, -9.0)
+
     def has(self, *intents: str) -> bool:
         """Whether it is any of these."""
-        return any(self.scores.get(intent, -1.0) > 0 for intent in intents)
+        return any(self.score(intent) > 0 for intent in intents)
 
     @property
     def introduced(self) -> str:
@@ -105,7 +109,7 @@ class HeadReader:
     def read(self, text: str, previous: str = "", *, begins: bool = False) -> MessageReading:
         """Read a message, and where it may say who speaks, its sentences and first words, too."""
         whole = self._read(text, previous)
-        may_introduce = whole.scores.get("introduce", -9.0) > MAY_INTRODUCE
+        may_introduce = whole.score("introduce") > MAY_INTRODUCE
         if begins or may_introduce:
             openings = filter(None, (pattern.match(text) for pattern in _OPENINGS))
             for part in (*(one[1] for one in openings), *words.sentences(text)):
