@@ -7,16 +7,14 @@ the running talk counts from the moment it was said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bumble.entity import secrets
-from bumble.errors import UserError
 from bumble.fallback import notices, quotes
 from bumble.guard import claims, corrections, values
 from bumble.index.search import Hit
@@ -114,7 +112,13 @@ def _is_told(message: Message, notice: Notice) -> bool:
 
 def heard(runtime: Runtime, session: Session) -> Told:
     """Gather what all who take part may hear; what the running talk lacks is read now."""
-    talks = [*_talks(runtime, session), session]
+
+    def may_hear(info: session_files.SessionInfo) -> bool:
+        there = (info.by, *info.present)
+        return info.id != session.id and base.may_read(there, session.people)
+
+    latest = session_files.latest(runtime.entity.sessions, runtime.now(), may_hear)
+    talks = [*reversed([*islice(latest, TALKS)]), session]
     messages = {
         message.id: message
         for talk in talks
@@ -126,18 +130,6 @@ def heard(runtime: Runtime, session: Session) -> Told:
         known |= notices.notices(runtime, talk, talk.messages).of
     known |= notices.notices(runtime, session, session.messages[:-1]).of
     return Told(messages, known)
-
-
-def _talks(runtime: Runtime, session: Session) -> Iterator[Session]:
-    folder = runtime.entity.sessions
-    infos = [
-        info
-        for info in session_files.infos(folder)
-        if info.id != session.id and base.may_read((info.by, *info.present), session.people)
-    ]
-    for info in session_files.by_recency(infos, runtime.now())[-TALKS:]:
-        with suppress(UserError):  # doctor says what is wrong with it
-            yield session_files.find(folder, info.id)
 
 
 def answer(
@@ -327,13 +319,13 @@ def _found(runtime: Runtime, session: Session, asked: Message, *kinds: str) -> S
 
 def _with_archives(runtime: Runtime, told: Told, hits: Sequence[Hit]) -> Told:
     """Add what people said elsewhere, in talks that were imported, as far as it was found."""
-    archived = dict[str, Message]()
-    for session_id in {hit.session for hit in hits if hit.id not in told.messages}:
-        with suppress(UserError):  # doctor says what is wrong with it
-            talk = session_files.find(runtime.entity.sessions, session_id)
-            archived |= {
-                one.id: one for one in talk.messages if talk.imported and one.role == "user"
-            }
+    files = {hit.path for hit in hits if hit.id not in told.messages}
+    archived = {
+        one.id: one
+        for talk in session_files.talks(runtime.entity.root / path for path in files)
+        for one in talk.messages
+        if talk.imported and one.role == "user"
+    }
     return Told({**archived, **told.messages}, told.notices) if archived else told
 
 

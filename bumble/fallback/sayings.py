@@ -51,7 +51,6 @@ class Saying(Struct, frozen=True):
 
     quote: Quote
     message: Message
-    notice: Notice
     older: Quote | None = None  # what it puts right, where all who heard it heard that too
 
 
@@ -142,12 +141,7 @@ def sayings(
 ) -> list[Saying]:
     """Return what is worth keeping of some messages of a conversation, oldest first."""
     return [
-        Saying(
-            quotes.of(message, runtime.zone),
-            message,
-            line,
-            _older(runtime, session, line),
-        )
+        Saying(quotes.of(message, runtime.zone), message, _older(runtime, session, line))
         for message in messages
         if message.role == "user"
         and (line := noticed.of.get(message.id)) is not None
