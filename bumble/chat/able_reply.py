@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bumble.body.soma import shown_to
 from bumble.chat import loop, route, tool_list, tools, workspace
-from bumble.chat.completion_gate import Gate, Judges
+from bumble.chat.completion_gate import Gate
 from bumble.chat.reply_writer import (
     Composed,
     Heard,
@@ -22,7 +22,6 @@ from bumble.chat.reply_writer import (
     origin_of,
 )
 from bumble.entity.changes import Change
-from bumble.files import disk
 from bumble.guard.verifier import Said
 from bumble.llm import prompts
 from bumble.llm.protocol import Action, Block, Request
@@ -32,13 +31,13 @@ from bumble.recall import survey
 from bumble.records import session_files
 from bumble.records.provenance import UNTRUSTED
 from bumble.runtime import body_state
+from bumble.runtime.job import note_vain, vain
 from bumble.runtime.runtime import ProfileName, Result, Runtime
 from bumble.text import stop_words, tokens, words
 
 OUTPUT_TOKENS = 4096  # a longer result of a tool goes to the blobs, with a reference
 SEEDS = (10**9, 2**31)  # of ten digits each: what `context` counts is as long as what is sent
 NAME_LETTERS = 3  # of a part of a name by which it is called
-NO_JUDGE = "no_judge"  # names a model that could not judge whether a turn may end
 LEAST_RESULT_TOKENS = 128  # however full the window is
 
 
@@ -260,25 +259,22 @@ def generate(runtime: Runtime, turn: Turn, voice: ReplyStream) -> WrittenReply:
 
 
 def _gate(runtime: Runtime, message: str, readers: Sequence[str]) -> Gate:
-    """Make the check of whether the turn may end; the model judges what rules can't tell.
+    """Make the check of whether the turn may end; the model judges what rules can't.
 
     In company it may end without a word, unless it is named: people talk to one another, too.
     """
     config = runtime.config.cognition.gate
-    failed = runtime.entity.private / "cache" / NO_JUDGE
-    judges: Judges = "always" if config.judge == "always" else "never"
-    if config.judge == "auto":
-        gave_up = (disk.read_cache(failed) or b"").decode(errors="replace") == runtime.model.name
-        judges = "never" if gave_up else "in doubt"
-
-    def give_up() -> None:
-        if runtime.writes:
-            disk.write_cache(failed, runtime.model.name.encode())
-
-    given = (runtime.model, config, message)
+    mark = f"judge {runtime.model.name}"
+    if config.judge == "auto" and mark in vain(runtime):
+        config = replace(config, judge="never")
     name = runtime.identity.name
     parts = {words.folded(part) for part in name.split() if len(part) >= NAME_LETTERS}
     said = {words.folded(word) for word in stop_words.WORD.findall(message)}
     is_named = words.unaddressed(message, name) != message or not parts.isdisjoint(said)
-    silent = len(readers) > 1 and not is_named
-    return Gate(*given, judges=judges, give_up=give_up, may_be_silent=silent)
+    return Gate(
+        runtime.model,
+        config,
+        message,
+        give_up=partial(note_vain, runtime, [mark]),
+        may_be_silent=len(readers) > 1 and not is_named,
+    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import starmap
-from typing import Literal
 
 from msgspec import Struct
 
@@ -38,16 +37,12 @@ SCHEMA = closed(
 )
 
 
-Judges = Literal["always", "in doubt", "never"]
-
-
 class Gate(Struct, frozen=True):
     """Decides about one turn."""
 
     model: Model
     config: GateConfig
     message: str  # what the person said
-    judges: Judges  # when the model is asked
     give_up: Callable[[], None] = lambda: None  # called when the model can't judge
     is_heard: bool = True  # whether somebody listens
     may_be_silent: bool = False  # whether the message may be for somebody else
@@ -69,8 +64,8 @@ class Gate(Struct, frozen=True):
             return SILENT if self.is_heard else ""
         if is_chatter(reply) and all(result.failed for _, result in work):
             return ANNOUNCES
-        doubts = self.judges == "in doubt" and self._doubts(reply, work, says_all=says_all)
-        if doubts or self.judges == "always":
+        doubts = self.config.judge == "auto" and self._doubts(reply, work, says_all=says_all)
+        if doubts or self.config.judge == "always":
             return self._judged(reply, work)
         return ""
 

@@ -450,7 +450,7 @@ def act(
     Raises:
         UserError: If the model fails before it has done anything.
     """
-    gate = Gate(runtime.model, runtime.config.cognition.gate, task, "never", is_heard=is_heard)
+    by_rules = replace(runtime.config.cognition.gate, judge="never")
     return run(
         runtime.model,
         request,
@@ -459,7 +459,7 @@ def act(
         once_a_file(carry_out),
         lambda _: None,
         person=person,
-        gate=gate,
+        gate=Gate(runtime.model, by_rules, task, is_heard=is_heard),
         fits=fits,
     )
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from bumble.chat import completion_gate
-from bumble.chat.completion_gate import Gate, Judges
+from bumble.chat.completion_gate import Gate
 from bumble.entity import settings
 from bumble.errors import ModelUnreachableError
 from bumble.llm.protocol import Action, Completion, OnText, Request
@@ -24,11 +24,12 @@ def judge(verdict: str, missing: str = "") -> Reply:
 
 
 def gate_of(
-    *replies: Reply, judges: Judges = "always", enabled: bool = True
+    *replies: Reply, judge: str = "always", enabled: bool = True
 ) -> tuple[Gate, ScriptedModel]:
     model = ScriptedModel(replies)
-    config = settings.load(flags={"cognition.gate.enabled": enabled}).config.cognition.gate
-    return Gate(model, config, "Write it down, please.", judges), model
+    flags = {"cognition.gate.enabled": enabled, "cognition.gate.judge": judge}
+    config = settings.load(flags=flags).config.cognition.gate
+    return Gate(model, config, "Write it down, please."), model
 
 
 @pytest.mark.parametrize("said", ["", "  \n"])
@@ -40,7 +41,7 @@ def test_a_turn_in_which_nothing_was_heard_is_not_over(said: str) -> None:
 
 @pytest.mark.parametrize("said", ["Let me look…", "I write it down now...", "好的：", "すぐ。。。"])
 def test_what_only_announces_is_not_the_end_in_any_language(said: str) -> None:
-    found, model = gate_of(judges="never")
+    found, model = gate_of(judge="never")
     assert found.missing(said, []) == "this only announces something"
     assert found.missing(said, [FAILED]) == "this only announces something"
     assert found.missing(said, [DID]) == ""
@@ -70,8 +71,8 @@ def test_a_judge_that_is_not_there_holds_nobody_up() -> None:
         def complete(self, request: Request, on_text: OnText | None = None) -> Completion:
             raise ModelUnreachableError("it has gone")
 
-    config = settings.load().config.cognition.gate
-    assert Gate(Gone([]), config, "Write it down.", "always").missing("I wrote it down.", []) == ""
+    config = settings.load(flags={"cognition.gate.judge": "always"}).config.cognition.gate
+    assert Gate(Gone([]), config, "Write it down.").missing("I wrote it down.", []) == ""
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_a_judge_that_is_not_there_holds_nobody_up() -> None:
 def test_an_able_model_is_asked_only_where_work_was_wanted_and_the_reply_is_short(
     message: str, reply: str, work: list[tuple[Action, Result]], asked: bool
 ) -> None:
-    found, model = gate_of(judge("DONE"), judges="in doubt")
+    found, model = gate_of(judge("DONE"), judge="auto")
     assert replace(found, message=message).missing(reply, work) == ""
     assert bool(model.requests) == asked
 
@@ -98,7 +99,7 @@ def test_an_able_model_is_asked_only_where_work_was_wanted_and_the_reply_is_shor
 def test_a_model_that_says_that_it_is_done_is_asked_only_where_nothing_was_done_or_it_failed(
     work: list[tuple[Action, Result]], asked: bool
 ) -> None:
-    found, model = gate_of(judge("DONE"), judges="in doubt")
+    found, model = gate_of(judge("DONE"), judge="auto")
     found = replace(found, message="Look it up in notes.md")
     assert found.missing("Done.", work, says_all=True) == ""
     assert bool(model.requests) == asked

@@ -36,7 +36,7 @@ def recall(query: str) -> str:
 
 def gate_of(model: ScriptedModel, *, judges: bool = False, message: str = "Hello") -> Gate:
     config = settings.load().config.cognition.gate
-    return Gate(model, config, message, "always" if judges else "never")
+    return Gate(model, replace(config, judge="always" if judges else "never"), message)
 
 
 def go(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.chat import loop, tool_list
 from bumble.chat.completion_gate import Gate
@@ -45,7 +46,7 @@ class Talk:
             self.carry_out,
             self.hear,
             person="Sam",
-            gate=Gate(self.model, config.gate, "A dog!", "never"),
+            gate=Gate(self.model, replace(config.gate, judge="never"), "A dog!"),
         )
 
 

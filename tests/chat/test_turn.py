@@ -385,6 +385,17 @@ def test_whether_a_judge_is_asked_follows_the_setting_the_model_and_the_work(
     assert ("judge" in [one.purpose for one in model.requests]) == asked
 
 
+def test_a_model_that_could_not_judge_is_not_asked_again(ada: Entity) -> None:
+    model = ScriptedModel([say("I can't tell."), Reply("Perhaps.", always=True, purpose="judge")])
+    runtime = replace(runtime_of(ada, model), abilities=lambda: ABLE)
+    talk(runtime, "What is in notes.txt?")
+    asked = [one.purpose for one in model.requests].count("judge")
+    assert asked > 0
+    again = ScriptedModel([say("I still can't tell.")])
+    talk(replace(runtime, model=again), "What is in notes.txt?")
+    assert [one.purpose for one in again.requests] == ["chat"]
+
+
 @pytest.mark.parametrize("allowed", [True, False])
 def test_files_that_may_be_read_are_named_in_the_turn(ada: Entity, allowed: bool) -> None:
     with (ada.root / "entity.yaml").open("a") as file:
