@@ -324,7 +324,6 @@ def request(
     *,
     max_tokens: int,
     temperature: float,
-    schema: Mapping[str, Any] | None = None,
 ) -> Request:
     """Make the request of a cycle; its seed is the next of the life's chance.
 
@@ -334,12 +333,10 @@ def request(
         slots: What the prompt takes.
         max_tokens: Of the answer.
         temperature: Of the answer.
-        schema: Of the answer, where it is not asked for through `structured.answer`.
     """
     return Request(
         messages=messages(purpose, slots),
         purpose=purpose,
-        schema=schema,
         max_tokens=max_tokens,
         temperature=temperature,
         seed=runtime.rng.getrandbits(31),

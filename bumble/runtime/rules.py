@@ -76,7 +76,7 @@ def _files(entity: Entity, prompt_files: Sequence[str]) -> Iterator[str]:
         yield from map(entity.relative, kind.paths(entity))
 
 
-def in_file(path: str, data: bytes, prompt_files: Sequence[str] = ()) -> list[approvals.Rule]:
+def in_file(path: str, data: bytes, prompt_files: Sequence[str]) -> list[approvals.Rule]:
     """Return the rules in a version of a file.
 
     Args:
