@@ -330,7 +330,7 @@ def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
     """Return the repository of a folder, or what keeps git from being looked at."""
     if not git.installed():
         return Finding("git-missing", "git is not installed, so the folder has no history")
-    if (place := git.at(root)) is None:
+    if (place := git.at(root, trusted=trusted)) is None:
         return Finding(
             "git-none",
             "it is in no git repository, so it has no history",
@@ -346,10 +346,10 @@ def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
         )
     if place.trap:
         return Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
-    if place.outside_repository and not trusted:
+    if place.strange:
         return Finding(
-            "git-strays",
-            place.outside_repository,
+            "git-strange",
+            place.strange,
             ".",
             fix=f"bumble config trust {shlex.quote(str(root))}",
         )

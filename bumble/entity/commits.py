@@ -9,7 +9,6 @@ made for people's commits.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -245,7 +244,7 @@ class Commits:
         """
         there = [path for path in paths if self._digest(path) is not None]
         is_open = self.repository.under_way not in ("", "a bisection")
-        if self.blind or not is_open or self._unfiltered(there):
+        if self.blind or not is_open or self.git.unfiltered(there):
             return None
         stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=git.listed(there, "\n"))
         return dict(zip(there, stored.text.split(), strict=True)) if stored.code == 0 else None
@@ -340,7 +339,7 @@ class Commits:
     def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
         """Ask git how some files stand, and whether it is free to take a commit."""
         wanted = sorted(set(paths))
-        self.waits = self._closed(wanted)
+        self.waits = self.git.unsafe
         self.blind = bool(self.waits)
         if self.blind:
             return []
@@ -383,32 +382,7 @@ class Commits:
             )
         if staged := [entry.path for entry in entries if entry.staged]:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
-        return self._unfiltered([entry.path for entry in entries])
-
-    def _unfiltered(self, paths: Sequence[str]) -> str:
-        """Say what a commit would need that came with the folder; empty if nothing."""
-        try:
-            path, name = self.git.unfiltered(paths) or ("", "")
-        except ValueError as error:
-            return str(error)
-        if not path:
-            return ""
-        if self.policy.trusted:
-            return f"{path} needs git's filter `{name}`, which is not set up here"
-        return (
-            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
-        )
-
-    def _closed(self, paths: Sequence[str]) -> str:
-        """Say what git would wait for without end, or that a commit would go elsewhere."""
-        if trap := self.repository.trap(paths):
-            return f"{trap} is no plain file; git would wait for it"
-        outside = "" if self.policy.trusted else self.git.outside_repository
-        return f"{outside}; {self._advice}" if outside else ""
-
-    @property
-    def _advice(self) -> str:
-        return f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
+        return self.git.unfiltered([entry.path for entry in entries])
 
     def _record(self, message: str, entries: Sequence[TreeEntry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""

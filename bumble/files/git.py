@@ -2,8 +2,9 @@
 
 An entity's folder may come from anywhere, and its repository with it. So git is told where the
 repository lies, which keeps it from taking the folder itself for one; it must belong to this user,
-or the user must have told git that it may be used; and no program runs that only the repository's
-own config names, unless the folder is trusted. Works, by doing nothing, where git is not installed.
+or the user must have told git that it may be used. Where its own config names programs, or it leads
+elsewhere, what could run those or write there is refused until the folder is trusted. Works, by
+doing nothing, where git is not installed.
 """
 
 from __future__ import annotations
@@ -82,19 +83,22 @@ SHUT = {
     "log": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     "status": ("--ignore-submodules=all",),  # git would look into them by their own config
 }
-READS_FILES = frozenset(
+# What reads files by filters, where there are some, or moves branches, of which hooks are told.
+RUNS_PROGRAMS = frozenset(
     ("add", "commit", "diff", "status", "merge", "reset", "checkout-index", "hash-object")
-)  # by filters, where there are some
-MOVES_BRANCHES = frozenset(("fast-import", "branch"))  # which a hook may be told of
+) | frozenset(("fast-import", "branch"))
 NO_FILTER = ("unspecified", "unset", "set")
-NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
 OWNERS_OWN = ("system", "global", "command")  # the scopes of settings that came with no folder
 # Ends of settings that name a program, or send git elsewhere, where it reaches out or merges.
 REACHING = (
     *(".uploadpack", ".receivepack", ".vcs", ".proxy", ".helper", ".insteadof", ".pushinsteadof"),
     *("core.sshcommand", "core.gitproxy", "core.askpass", "ssh.variant", ".driver", ".path"),
 )
-LFS_PROGRAMS = ("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent")
+# Beginnings of settings that name a program for `RUNS_PROGRAMS`; that of the owner's git-lfs, too.
+RUNNING = (
+    *("filter.", "hook.", "gc.recentobjectshook"),
+    *("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent"),
+)
 
 
 class GitResult(Struct, frozen=True):
@@ -152,28 +156,6 @@ def holding(descriptor: int) -> Iterator[Holding]:
         _holding.reset(token)
 
 
-class Programs(Struct, frozen=True):
-    """The programs that git's settings name, as far as a command of ours could run them."""
-
-    owners: frozenset[str] = frozenset()  # filters that the system or the user has set up
-    aside: frozenset[str] = frozenset()  # filters that only this repository names
-    hooks: frozenset[str] = frozenset()  # likewise, by git's newer way to name them
-    collects: bool = False  # whether tidying up would run one
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """What sets aside those that came with the repository."""
-        off: dict[str, str] = {}
-        for name in sorted(self.aside):
-            off |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
-            off[f"filter.{name}.required"] = "false"
-        for name in sorted(self.hooks):
-            off |= {f"hook.{name}.enabled": "false", f"hook.{name}.command": "true"}
-        if self.collects:
-            off |= {"gc.auto": "0", "maintenance.auto": "false"}
-        return _settings(off)
-
-
 class Git(Struct, frozen=True, dict=True):
     """git in one repository, for the time of one change or question."""
 
@@ -199,17 +181,11 @@ class Git(Struct, frozen=True, dict=True):
             timeout_seconds: After which git is killed.
             silence_seconds: After which git is ended, if it says nothing.
         """
-        if self.closed:
-            return GitResult(REFUSED, b"", self.closed)
-        options = self._named
-        if not (READS_FILES | MOVES_BRANCHES).isdisjoint(arguments):
-            if self.programs is None:
-                why = "the repository's own config can't be read, or names a program oddly"
-                return GitResult(REFUSED, b"", why)
-            options += self.programs.options
+        if why := self.closed if RUNS_PROGRAMS.isdisjoint(arguments) else self.unsafe:
+            return GitResult(REFUSED, b"", why)
         return _start(
             self.repository.folder,
-            (*options, *_shut(arguments)),
+            (*self._named, *_shut(arguments)),
             stdin=stdin,
             environ=environ,
             timeout_seconds=timeout_seconds,
@@ -233,25 +209,23 @@ class Git(Struct, frozen=True, dict=True):
         lines = [line for line in result.err.splitlines() if line and not _PROGRESS.match(line)]
         return replace(result, err="\n".join(lines))
 
-    def reaching_programs(self, *, but: str = "") -> list[str]:
-        """Return the settings of the repository's own that git would obey when it reaches out.
+    def programs(self, beginnings: tuple[str, ...], ends: tuple[str, ...], *, but: str = "") -> str:
+        """Say which settings of the repository's own name a program; empty if none does.
 
         Args:
+            beginnings: Of the names of settings that would.
+            ends: Likewise.
             but: One that is ours.
         """
-        code, pairs = self._settings()
-        its = {key for scope, key in pairs if scope not in OWNERS_OWN and key != but}
-        unread = [] if code == 0 else ["its config, which can't be read"]
-        return unread + sorted(
-            key for key in its if key.endswith(REACHING) or key.startswith("include")
-        )
-
-    def _settings(self) -> tuple[int, list[tuple[str, str]]]:
-        """Return how listing its settings ended, and the scope and name of each."""
         listing = ("config", "--list", "--show-scope", "--name-only", "-z")
         result = _start(self.repository.folder, (*self._named, *listing))
         rows = result.text.split("\0")
-        return result.code, list(zip(rows[::2], rows[1::2], strict=False))
+        pairs = zip(rows[::2], rows[1::2], strict=False)
+        its = sorted({key for scope, key in pairs if scope not in OWNERS_OWN and key != but})
+        named = [key for key in its if key.startswith(beginnings) or key.endswith(ends)]
+        if result.code != 0:
+            named.append("what can't be read")
+        return f"its own git config has {', '.join(named)}" if named else ""
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -277,7 +251,7 @@ class Git(Struct, frozen=True, dict=True):
     @functools.cached_property
     def trap(self) -> Path | None:
         """A pipe or a device where git reads a file, so that it would not come back."""
-        return self.repository.trap()
+        return self.repository.trap
 
     @property
     def closed(self) -> str:
@@ -288,8 +262,21 @@ class Git(Struct, frozen=True, dict=True):
 
     @property
     def unsafe(self) -> str:
-        """Why bumble writes nothing to it; empty if it does."""
-        return self.closed or ("" if self.trusted else self.outside_repository)
+        """Why bumble writes nothing to it, and what the owner can do; empty if it does."""
+        if self.closed or not self.strange:
+            return self.closed
+        folder = shlex.quote(str(self.repository.folder))
+        return f"{self.strange}; if you trust this folder: `bumble config trust {folder}`"
+
+    @functools.cached_property
+    def strange(self) -> str:
+        """What of it the owner must trust first: programs that it names, places it leads to."""
+        if self.trusted:
+            return ""
+        if self.repository.may_name_programs and (named := self.programs(RUNNING, ())):
+            return named
+        place = self.repository.way_out
+        return f"git would write elsewhere, by {place}" if place else ""
 
     @property
     def advice(self) -> str:
@@ -297,44 +284,27 @@ class Git(Struct, frozen=True, dict=True):
         top = shlex.quote(str(self.repository.top))
         return f"`git config --global --add safe.directory {top}`"
 
-    @functools.cached_property
-    def programs(self) -> Programs | None:
-        """The programs that its settings name; None if they can't be told or be set aside."""
-        if self.trusted or not self.repository.settings_mention(NAMING):
-            return Programs()
-        return self._listed()
+    def unfiltered(self, paths: Sequence[str]) -> str:
+        """Say which path needs a filter that is not set up, so that git would store it in plain."""
+        try:
+            needed = self.filtered(paths)
+        except ValueError as error:
+            return str(error)
+        if not needed:
+            return ""
+        keys = r"^filter\..*\.(clean|smudge|process)$"
+        listed = self.call("config", "--name-only", "-z", "--get-regexp", keys).text.split("\0")
+        there = {key.removeprefix("filter.").rpartition(".")[0] for key in listed}
+        return next(
+            (
+                f"{path} needs git's filter `{name}`, which is not set up here"
+                for path, name in needed.items()
+                if name not in there
+            ),
+            "",
+        )
 
-    def _listed(self) -> Programs | None:
-        code, pairs = self._settings()
-        its = [key for scope, key in pairs if scope not in OWNERS_OWN]
-        aside = _filters(its)
-        if any(key.startswith(LFS_PROGRAMS) for key in its):
-            aside |= {"lfs"}  # the owner's git-lfs would run them
-        hooks = {key.split(".", 1)[1].rpartition(".")[0] for key in its if key.startswith("hook.")}
-        if code != 0 or any("=" in name for name in (*aside, *hooks)):
-            return None  # git takes a name with that sign from no command line
-        owners = _filters([key for scope, key in pairs if scope in OWNERS_OWN])
-        return Programs(owners - aside, aside, frozenset(hooks), "gc.recentobjectshook" in its)
-
-    def unfiltered(self, paths: Sequence[str]) -> tuple[str, str] | None:
-        """Return a path that needs a filter which may not run or is not there, and its name.
-
-        Raises:
-            ValueError: If git can't tell.
-        """
-        if self.programs is None or not paths:
-            return None
-        named = self.repository.attributes_mention(paths, (b"filter",))
-        if not named and not self.programs.aside:
-            return None
-        needs = self.filtered(paths)
-        if not needs:
-            return None
-        listed = self._listed() or Programs()
-        usable = listed.owners | listed.aside if self.trusted else listed.owners
-        return next(((path, name) for path, name in needs if name not in usable), None)
-
-    def filtered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
+    def filtered(self, paths: Sequence[str]) -> dict[str, str]:
         """Return those of some paths that git stores by a filter, each with its name.
 
         Raises:
@@ -345,42 +315,7 @@ class Git(Struct, frozen=True, dict=True):
             raise ValueError(f"git can't tell which filters its files go through: {result.why}")
         rows = result.text.split("\0")
         pairs = zip(rows[::3], rows[2::3], strict=False)
-        return [(path, name) for path, name in pairs if name not in NO_FILTER]
-
-    @property
-    def strays(self) -> Path | None:
-        """Where `.git` leads to something of somebody's that does not know of this folder.
-
-        A worktree and a submodule lead elsewhere, too, and what is there names them.
-        """
-        place = self.repository
-        if self.trap:
-            return None
-        if not (place.private.is_relative_to(place.top) or place.is_worktree):
-            file = str(place.private / "config")
-            asked = ("config", "--file", file, "--no-includes", "core.worktree")
-            result = _start(place.top, asked, alone=True)
-            back = os.path.realpath(place.private / result.text.rstrip("\n"))
-            if result.code != 0 or back != str(place.top):
-                return place.private
-        return place.way_out
-
-    @property
-    def outside_repository(self) -> str:
-        """Say where a commit would write, were that not this folder's own; empty if nowhere."""
-        place = self.strays
-        if place is None:
-            return ""
-        if place != self.repository.private and place.is_relative_to(self.repository.private):
-            return f"git would write to {place}, which has another name elsewhere"
-        return f"`.git` leads to {place}, which does not know of this folder"
-
-
-def _filters(keys: Sequence[str]) -> frozenset[str]:
-    """Return the names of the filters that some settings name a program for."""
-    inner = (key.removeprefix("filter.") for key in keys if key.startswith("filter."))
-    split = (key.rpartition(".") for key in inner)
-    return frozenset(name for name, _, key in split if key in ("clean", "smudge", "process"))
+        return {path: name for path, name in pairs if name not in NO_FILTER}
 
 
 def _is_safe(top: Path) -> bool:

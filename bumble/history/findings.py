@@ -105,8 +105,8 @@ CODES: dict[str, Code] = {
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
     "git-foreign": Code("note", "The git repository belongs to somebody else; it is not read."),
-    "git-strays": Code(
-        "note", "Its `.git` leads to a repository that does not know of the folder."
+    "git-strange": Code(
+        "note", "Its `.git` names programs or leads elsewhere: no commit until you trust it."
     ),
     "git-trap": Code("problem", "A pipe or a device lies where git reads a file."),
     "git-cut-off": Code(

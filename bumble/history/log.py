@@ -209,16 +209,23 @@ def wholes(root: Path, paths: Sequence[str], revision: str) -> list[bytes | None
     return [companions.whole(path, data[2 * n], data[2 * n + 1]) for n, path in enumerate(paths)]
 
 
-def uncommitted(root: Path) -> list[Version]:
+def uncommitted(root: Path, *, trusted: bool) -> list[Version]:
     """Return the files that differ from the last commit, new ones included.
+
+    Args:
+        root: Of the entity.
+        trusted: Whether git may read the files by programs that came with the folder.
 
     Raises:
         HistoryUnreadableError: If git can't tell.
     """
-    changed = git.call(root, "--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
+    place = git.at(root, trusted=trusted)
+    if place is None:
+        return []
+    changed = place.call("--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
     if changed.code != 0:
         raise HistoryUnreadableError(root, changed.why)
-    new = git.call(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    new = place.call("ls-files", "--others", "--exclude-standard", "-z", "--", ".")
     names = {*changed.text.split("\0"), *new.text.split("\0")} - {""}
     paths = sorted({companions.record_of(name) or name for name in names})
     return [

@@ -70,11 +70,10 @@ def place_of(root: Path, *, trusted: bool) -> git.Git:
         raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
     if place.closed:
         raise SyncError(root, place.closed, "`bumble doctor` says more.")
-    named = place.reaching_programs(but=clone.DRIVER_KEY)
-    if not trusted and (named or place.strays):
-        what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
+    named = "" if trusted else place.programs(("include",), git.REACHING, but=clone.DRIVER_KEY)
+    if strange := named or place.strange:
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
-        raise SyncError(root, what, advice)
+        raise SyncError(root, strange, advice)
     return place
 
 

@@ -157,7 +157,8 @@ def _decide(
         ]
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
-        held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)
+        wait = opened.config.limits.lock_timeout_seconds
+        held.sweep(root, timeout_seconds=wait, trusted=opened.settings.trusted)
         if verb == "accept":
             opening.forget_again(opened, brought_by="What was accepted")
     for title in knowledge.narrowed(before, knowledge.readable(opened.entity.knowledge)):
