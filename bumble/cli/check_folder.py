@@ -25,7 +25,7 @@ from bumble.entity import (
     uncommitted,
     write_ahead,
 )
-from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
+from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
 from bumble.errors import (
     FolderOutdatedError,
     IndexServerError,
@@ -132,13 +132,6 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
                 entity.relative(place),
                 fix="bumble doctor --adopt",
             )
-    for folder in left.tracked:
-        yield Finding(
-            "change-tracked",
-            "git brought a half-done change: nothing of it is used",
-            entity.relative(folder),
-            fix=f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}",
-        )
     for folder in left.own:
         yield Finding(
             "change-unfinished",
@@ -315,14 +308,6 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
             "git has not been told how to merge these files by meaning",
             ".",
             fix=MEND,
-        )
-    if tracked := git.run(root, "ls-files", "--", *DERIVED):
-        yield Finding(
-            "git-tracked",
-            "git keeps it, though it is derived; take it out of the index",
-            tracked.splitlines()[0],
-            fix=f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch "
-            + " ".join(DERIVED),
         )
 
 

@@ -147,7 +147,7 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
 
     Raises:
         NotAnEntityError: If there is none.
-        RefusedError: If the path to it is no text.
+        RefusedError: If the path to it is no text, or git brought what is for one machine alone.
     """
     typed, variable = folder_name or shell.entity, shell.environ.get("BUMBLE_ENTITY")
     named = typed or (Path(variable) if variable else None)
@@ -163,7 +163,14 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
                 f"its {folder.ENTITY_FILE} is no file that can be opened; put back the one you had"
             )
         raise NotAnEntityError(root, "it is a file" if root.is_file() else lacks)
-    _enclose(shell, root)
+    disk.enclose(root)
+    if kept := list(git.tracked(root, *folder.DERIVED)):
+        tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in kept))
+        raise RefusedError(
+            f"{root}: git keeps {', '.join(kept[:3])}{' …' if len(kept) > 3 else ''}, which is for "
+            "one machine alone and may be somebody else's\n"
+            f"Take it away: git -C {shlex.quote(str(root))} rm -r -f --quiet {tops}"
+        )
     return root, why if named else "the nearest entity.yaml from here upward"
 
 
@@ -179,24 +186,6 @@ def named_in_text(root: Path) -> Path:
             "Rename the folder, or set LC_ALL=C.UTF-8; nothing was read or written."
         )
     return root
-
-
-def _enclose(shell: Shell, root: Path) -> None:
-    """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
-    disk.enclose(root)
-    if brought := git.unchanged(root, *folder.DERIVED):
-        disk.pass_over(brought)
-        if any(
-            path.name in folder.DERIVED for path in brought
-        ):  # a journal of SQLite's changes the index
-            disk.pass_over([root / folder.INDEX])
-        paths = [path.relative_to(root).as_posix() for path in brought]
-        tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in paths))
-        output.warn(
-            shell,
-            f"git keeps {', '.join(paths[:3])}{' …' if len(paths) > 3 else ''}: nothing of it is"
-            f" used.\nTake it out: git -C {shlex.quote(str(root))} rm -r --cached {tops}",
-        )
 
 
 def _tell_of_foreign(shell: Shell, root: Path) -> None:

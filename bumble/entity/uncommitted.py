@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 
 from bumble.entity import changes, installation, write_ahead
 from bumble.errors import UnsafePathError
-from bumble.files import disk, git
+from bumble.files import disk
 from bumble.text.words import shorten
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
@@ -104,9 +104,7 @@ def _files(root: Path) -> list[Path]:
     place = root / ".bumble" / NOTES
     if place.is_symlink() or not disk.settled(place).is_dir():  # no writer makes it a link
         return []
-    numbered = sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
-    tracked = git.tracked(root, f".bumble/{NOTES}") if numbered else {}
-    return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
+    return sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
 
 
 def note_of(

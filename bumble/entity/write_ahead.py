@@ -32,7 +32,7 @@ from bumble.errors import (
     RefusedError,
     UnsafePathError,
 )
-from bumble.files import disk, git
+from bumble.files import disk
 
 INTENT = "intent.json"
 FOLDER = ".bumble/intents"
@@ -71,7 +71,6 @@ class Leftovers(Struct, frozen=True):
 
     own: tuple[Path, ...] = ()  # of this installation, or not begun: to be finished or dropped
     foreign: tuple[Path, ...] = ()  # of another: these wait for the owner's word
-    tracked: tuple[Path, ...] = ()  # git brought them: they are never taken
 
 
 def target(root: Path, path: str) -> Path:
@@ -171,13 +170,8 @@ def leftovers(root: Path) -> Leftovers:
         for one in sorted(place.iterdir())
         if _NAME.fullmatch(one.name) and one.is_dir() and not one.is_symlink()
     ]
-    if not there:
-        return Leftovers()
-    known = git.tracked(root, FOLDER)
-    tracked = [one for one in there if any(path.split("/")[2] == one.name for path in known)]
-    foreign = [one for one in there if one not in tracked and not _is_own(one)]
-    own = [one for one in there if one not in tracked and one not in foreign]
-    return Leftovers(tuple(own), tuple(foreign), tuple(tracked))
+    own = tuple(filter(_is_own, there))
+    return Leftovers(own, tuple(one for one in there if one not in own))
 
 
 def _is_own(folder: Path) -> bool:

@@ -18,7 +18,7 @@ import stat
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -69,24 +69,6 @@ def enclose(root: Path) -> None:
     if os.fspath(root) not in _enclosures:
         real = os.path.realpath(root)
         _enclosures[real] = _enclosures[os.fspath(root)] = real
-
-
-_passed_over: set[str] = set()  # files that count as absent until they are written here
-
-
-def pass_over(paths: Iterable[Path]) -> None:
-    """Have some files count as not there, until this process puts its own in their place."""
-    _passed_over.update(map(os.fspath, paths))
-
-
-def is_passed_over(path: Path) -> bool:
-    """Whether a file counts as not there."""
-    return os.fspath(path) in _passed_over
-
-
-def take_over(path: Path) -> None:
-    """Have a file count again: this process has put its own in its place."""
-    _passed_over.discard(os.fspath(path))
 
 
 def _top(path: str) -> str | None:
@@ -195,8 +177,6 @@ def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
         OSError: If the system refuses.
     """
     name = os.fspath(path)
-    if is_passed_over(path) and not flags & os.O_CREAT:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     top = _top(name)
     if top is None or not _WALKS:
         return os.open(settled(path), flags | _PLAIN, mode)
@@ -294,7 +274,7 @@ def detach(path: Path) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         FolderUnwritableError: If the system refuses.
     """
-    if path.is_file() and path.stat().st_nlink > 1 and not is_passed_over(path):
+    if path.is_file() and path.stat().st_nlink > 1:
         write_atomic(path, read(path))
 
 
@@ -346,7 +326,6 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         FolderUnwritableError: If the system refuses, or what lies there is a device or a pipe; it
             is untouched then.
     """
-    take_over(path)
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
     temporary = beside(path)
@@ -419,9 +398,6 @@ def append(path: Path, data: bytes) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         OSError: If the system refuses.
     """
-    if is_passed_over(path):
-        write_atomic(path, data)
-        return
     make_folder(path.parent)
     descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE_MODE)
     try:

@@ -10,7 +10,6 @@ doing nothing, where git is not installed.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import queue
 import shlex
@@ -488,25 +487,6 @@ def tracked(folder: Path, *below: str) -> dict[str, str]:
     result = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *below)
     rows = (row.partition("\t") for row in result.text.split("\0") if row and result.code == 0)
     return {path: about.split(" ")[1] for about, _, path in rows}
-
-
-def unchanged(folder: Path, *below: str) -> list[Path]:
-    """Return the files at or below some paths that are as git brought them, byte for byte."""
-    return [
-        folder / path
-        for path, name in tracked(folder, *below).items()
-        if name in _object_names(folder / path)
-    ]
-
-
-def _object_names(path: Path) -> tuple[str, ...]:
-    """Return what git may call the content of a file, by either of its hashes; no filter runs."""
-    data = gitdir.content(path)
-    if data is None:
-        return ()
-    data = b"blob %d\0" % len(data) + data
-    ways = ("sha1", "sha256")  # git's own choice
-    return tuple(hashlib.new(way, data, usedforsecurity=False).hexdigest() for way in ways)
 
 
 def _names(index: Path, texts: Iterable[str]) -> bool:

@@ -79,7 +79,6 @@ CODES: dict[str, Code] = {
     # what bumble left, or derived
     "change-unfinished": Code("problem", "A change was cut off half written.", mends=True),
     "change-foreign": Code("problem", "Another installation left a change half done."),
-    "change-tracked": Code("problem", "git brought a half-done change, of which nothing is used."),
     "change-unreadable": Code("problem", "The record of a cut-off change can't be read."),
     "file-stray": Code("problem", "A killed writer left a temporary file.", mends=True),
     "cache-stray": Code("note", "A killed writer left a temporary file in a cache.", mends=True),
@@ -125,7 +124,6 @@ CODES: dict[str, Code] = {
     "git-driver": Code(
         "note", "git has not been told how to merge an entity's files by meaning.", mends=True
     ),
-    "git-tracked": Code("problem", "git keeps files that are derived."),
 }
 
 
