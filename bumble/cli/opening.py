@@ -209,7 +209,15 @@ def open_entity(
 ) -> Opened:
     """Open the entity a command is about.
 
-    Finishes what a killed process left half written, unless nothing may be written.
+    In this order, since each step needs what the one before it mends:
+
+    1. A change that was cut off is finished; incognito is refused.
+    2. What git was cut off in is ended; who only reads, or is incognito, is told that it waits.
+    3. The settings are read. Incognito ends here.
+    4. What git merged by itself is merged by meaning, and whoever was forgotten is forgotten again;
+       who only reads is told, or refused what was forgotten. Not while 2. waits.
+    5. git is told of our way to merge. Not while 2. waits.
+    6. The owner is asked about rules from elsewhere, once, or told of them.
 
     Args:
         shell: The process.
