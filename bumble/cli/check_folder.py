@@ -329,8 +329,8 @@ def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
             ".",
             fix=place.advice.strip("`"),
         )
-    if place.trap:
-        return Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
+    if place.closed:
+        return Finding("git-trap", place.closed, ".")
     if place.strange:
         return Finding(
             "git-strange",

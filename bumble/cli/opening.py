@@ -164,7 +164,7 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
             )
         raise NotAnEntityError(root, "it is a file" if root.is_file() else lacks)
     disk.enclose(root)
-    if kept := list(git.tracked(root, *folder.DERIVED)):
+    if kept := git.tracked(root, *folder.DERIVED):
         tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in kept))
         raise RefusedError(
             f"{root}: git keeps {', '.join(kept[:3])}{' …' if len(kept) > 3 else ''}, which is for "

@@ -3,7 +3,7 @@
 Every new file is staged in `.bumble/intents/<id>/` and on the disk before `intent.json` appears
 there; from then on the set will be finished, by this process or by the next. A kill before leaves
 nothing of the set, a kill after leaves work for `recover`. An intent that another installation
-wrote, in a copy of the folder say, waits for the owner's word; one that git tracks is nobody's.
+wrote, in a copy of the folder say, waits for the owner's word.
 Call these functions with the entity's lock held.
 """
 

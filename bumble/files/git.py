@@ -248,16 +248,12 @@ class Git(Struct, frozen=True, dict=True):
         return None if place is None or _is_safe(self.repository.top) else place
 
     @functools.cached_property
-    def trap(self) -> Path | None:
-        """A pipe or a device where git reads a file, so that it would not come back."""
-        return self.repository.trap
-
-    @property
     def closed(self) -> str:
         """Why nothing of it may be read; empty if it may."""
         if self.foreign:
             return f"{self.foreign} belongs to somebody else; if you trust it: {self.advice}"
-        return f"{self.trap} is no plain file; git would wait for it" if self.trap else ""
+        trap = self.repository.trap
+        return f"{trap} is no plain file; git would wait for it" if trap else ""
 
     @property
     def unsafe(self) -> str:
@@ -472,8 +468,8 @@ def call(folder: Path, *arguments: str, stdin: bytes | None = None) -> GitResult
     return place.call(*arguments, stdin=stdin)
 
 
-def tracked(folder: Path, *below: str) -> dict[str, str]:
-    """Return the files at or below some paths that git keeps, each with its hash.
+def tracked(folder: Path, *below: str) -> list[str]:
+    """Return the files at or below some paths that git keeps.
 
     Runs git only if need be.
 
@@ -483,10 +479,9 @@ def tracked(folder: Path, *below: str) -> dict[str, str]:
     """
     place = at(folder)
     if place is None or not _names(place.repository.private / "index", below):
-        return {}
-    result = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *below)
-    rows = (row.partition("\t") for row in result.text.split("\0") if row and result.code == 0)
-    return {path: about.split(" ")[1] for about, _, path in rows}
+        return []
+    result = place.call("--literal-pathspecs", "ls-files", "-z", "--", *below)
+    return result.text.split("\0")[:-1] if result.code == 0 else []
 
 
 def _names(index: Path, texts: Iterable[str]) -> bool:
