@@ -67,24 +67,36 @@ class Commit(Struct, frozen=True):
         return next((value for key, value in self.trailers if key == name), "")
 
 
-def require(root: Path) -> None:
-    """See to it that there is a history.
+def repository(root: Path, *, trusted: bool = False) -> git.Git:
+    """Return git in the repository of a folder.
 
     Raises:
-        HistoryMissingError: If there is none.
-        HistoryClosedError: If it belongs to somebody else.
+        HistoryMissingError: If there is none, or no git.
+        HistoryClosedError: If nothing of it may be read.
     """
-    place = git.at(root)
+    place = git.at(root, trusted=trusted)
     if place is None:
         raise HistoryMissingError(root)
-    if place.foreign:
-        raise HistoryClosedError(root, place.foreign, place.advice)
-    answer = place.call("rev-parse", "--verify", "--quiet", "HEAD")
-    if answer.code == git.NOT_INSTALLED:
+    if place.closed:
+        raise HistoryClosedError(root, place.closed)
+    if not git.installed():
         raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
+    return place
+
+
+def require(root: Path) -> git.Git:
+    """Return git in the repository of a folder, if that has a history.
+
+    Raises:
+        HistoryMissingError: If it has none.
+        HistoryClosedError: If nothing of it may be read.
+    """
+    place = repository(root)
+    answer = place.call("rev-parse", "--verify", "--quiet", "HEAD")
     if answer.code != 0:
         why = answer.why if answer.err else "nothing has been committed yet"
         raise HistoryMissingError(root, why, "It begins with the next change.")
+    return place
 
 
 def read(
@@ -219,9 +231,7 @@ def uncommitted(root: Path, *, trusted: bool) -> list[Version]:
     Raises:
         HistoryUnreadableError: If git can't tell.
     """
-    place = git.at(root, trusted=trusted)
-    if place is None:
-        return []
+    place = repository(root, trusted=trusted)
     changed = place.call("--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
     if changed.code != 0:
         raise HistoryUnreadableError(root, changed.why)

@@ -21,7 +21,6 @@ from bumble.entity import approvals, changes, commits, companions, git_operation
 from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.errors import (
     FolderOutdatedError,
-    HistoryMissingError,
     HistoryUnreadableError,
     MergeUnfinishedError,
     RefusedError,
@@ -61,15 +60,10 @@ def place_of(root: Path, *, trusted: bool) -> git.Git:
 
     Raises:
         HistoryMissingError: If there is no repository.
+        HistoryClosedError: If nothing of it may be read.
         SyncError: If it would obey what came with the folder.
     """
-    place = git.at(root, trusted=trusted)
-    if place is None:
-        raise HistoryMissingError(root)
-    if not git.installed():
-        raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
-    if place.closed:
-        raise SyncError(root, place.closed, "`bumble doctor` says more.")
+    place = log.repository(root, trusted=trusted)
     named = "" if trusted else place.programs(("include",), git.REACHING, but=clone.DRIVER_KEY)
     if strange := named or place.strange:
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
