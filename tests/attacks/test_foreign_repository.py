@@ -338,6 +338,8 @@ def test_where_a_filter_is_not_trusted_nothing_is_committed_and_a_sentence_says_
     ran = ada.ok("knowledge", "set", "Pets", "A dog.")
     assert "not committed yet: its own git config has filter.git-crypt.clean" in ran.err
     assert f"`bumble config trust {root}`" in ran.err
+    told = " ".join(ada.ok("status").out.split())
+    assert "not in git yet: its own git config has filter.git-crypt.clean; if you trust" in told
     assert not marker.exists()
     assert subjects(root) == before
     ada.ok("config", "trust", str(root))
