@@ -298,14 +298,7 @@ def _is_noun(word: str, language: str) -> bool:
             common.issuperset((words.folded(before.removesuffix("s")), words.folded(behind)))
             for before, behind in parts
         )
-    return any(
-        _is_own(behind, language) or all(map(_is_listed_in_german, (before, behind)))
-        for before, behind in parts
-    )
-
-
-def _is_listed_in_german(part: str) -> bool:
-    return any(words.is_listed(form, "de") for form in (part, part.removesuffix("s")))
+    return any(_is_own(behind, language) for _, behind in parts)
 
 
 def _is_own(word: str, language: str) -> bool:
