@@ -218,6 +218,7 @@ def _plan(
 PURPOSE, TITLE_CHARS = "musings", 60
 TOPICS = 6  # of one request; the others have their turn the next time
 MAX_TOKENS, TEMPERATURE = 1200, 0.7
+ANEW = timedelta(days=7)  # after a topic's questions, from when on they may be drawn anew
 
 
 class MusingsJob(Struct, frozen=True):
@@ -234,12 +235,20 @@ class MusingsJob(Struct, frozen=True):
 
 
 def check(runtime: Runtime) -> Due[MusingsJob]:
-    """Find what there is to muse about; asks no model, and of no topic what was asked in vain."""
+    """Find what there is to muse about; asks no model.
+
+    Of no topic is asked what was in vain, nor within a week of its last questions.
+    """
     if sayings.of_owner(runtime) is not None:
         return Due((), ())
     found, at = check_thoughts(runtime), runtime.now()
     dealt = vain(runtime)
-    drawings = [one for one in topic_questions.check(runtime).jobs if one.mark not in dealt]
+    drawings = [
+        one
+        for one in topic_questions.check(runtime).jobs
+        if one.mark not in dealt
+        if not (one.before and one.before.at and at - one.before.at < ANEW)
+    ]
     drawings.sort(key=lambda one: one.topic.type == "word")  # what has a name goes first
     seeds = _pieces(runtime, body_state.read(runtime, at), at)
     think = found.due and (drawings or next(seeds, None) is not None)

@@ -60,7 +60,11 @@ def test_questions_of_all_topics_and_thoughts_are_one_request(ada: Entity) -> No
     soma = body_state.read(runtime, runtime.now())
     assert "and what then, when it rains..." in [fragment.text for fragment in soma.noise]
     assert drawn[0].provenance.audience == ("sam",)
+    living.talked(ada, "ses_new", ("sam", "The boat has no name yet."), at=living.NOON)
     assert not musings.check(runtime).jobs
+    assert topic_questions.check(runtime).jobs  # `bumble catalysts` may draw it
+    later = living.runtime_of(ada, at=living.NOON + timedelta(days=7))
+    assert [one.topic.name for one in musings.check(later).jobs[0].drawings][:1] == ["Boat"]
 
 
 def test_where_no_model_may_write_nothing_comes_to_mind(ada: Entity) -> None:
