@@ -128,6 +128,7 @@ class Evidence(Struct, frozen=True):
 
 
 KEPT = SourceVerdict("keep")
+COUNTED = SourceVerdict("inference", "it follows by counting")
 
 
 def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
@@ -139,7 +140,7 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
         or not evidence.sentence.cites
         or any(one.is_hearsay for one in evidence.cited)
     )
-    return SourceVerdict("inference") if found == KEPT and goes_beyond else found
+    return SourceVerdict("inference") if found.verdict != "mend" and goes_beyond else found
 
 
 def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
@@ -209,7 +210,7 @@ def _verdict(
             return SourceVerdict("mend", why.format(found, entity=evidence.sources.entity))
     if all(_is_sum(one, evidence.sentence, evidence.given) for one in evidence.reckoned):
         return KEPT
-    return SourceVerdict("inference", "it follows by counting")
+    return COUNTED
 
 
 def _wrong_citation(evidence: Evidence) -> str:
@@ -707,8 +708,9 @@ def _given_days(sentence: Subject, sources: Sequence[Source], *, vaguely: bool =
     for source in sources:
         if source.at is None:
             days |= values.days_of(source.read.times, any_year)
-            for month, day in source.read.times.dated:
-                named |= values.near(last.date(), month, day)
+            if vaguely and shares(sentence.subjects, source.read.content):  # "the day after that"
+                for month, day in source.read.times.dated:
+                    named |= values.near(last.date(), month, day)
             continue
         days |= values.days_of(source.read.times, source.at, vaguely=vaguely)
         if not any(last < 0 for _, last in source.read.times.offsets):

@@ -332,8 +332,13 @@ def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) 
 
     def replacing(fact: TitledFact, before: TitledFact) -> TitledFact:
         guessed = {one.place for one in before.sentences if one.inference}
+
+        def is_counted(one: Sentence) -> bool:
+            is_said = one.inference and one.place not in guessed
+            return is_said and _found(replace(one, inference=False), shown) == verifier.COUNTED
+
         sentences = tuple(
-            replace(one, inference=one.inference and (not fact.replaces or one.place in guessed))
+            replace(one, inference=one.inference and not (fact.replaces and is_counted(one)))
             for one in fact.sentences
         )
         said = [one for one in sentences if not one.inference]

@@ -6,7 +6,7 @@ a message brings to mind, what the tool `recall` answers and what `bumble recall
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import takewhile
 
@@ -38,7 +38,6 @@ JUST_BEFORE, JUST_BEFORE_TOKENS = 5, 75  # memories they may bring, and how much
 MOST_SKILLS, SKILL_CHARS = 3, 900  # recalled for one message, and how much of each
 SKILLS_LOOKED_AT = 9  # passages, of which several may be of one
 MEMORY_TOKENS = 80  # of one memory in the preamble
-OPENING_TOKENS = 20  # of how the message begins of which it is a later part
 RESULTS = 6  # of a search that was asked for, and whatever else answers it
 RESULT_TOKENS = 250  # of one memory that was asked for
 SECTION_TOKENS = 250
@@ -84,6 +83,7 @@ def blocks(
         *_projects(runtime.entity, session),
         *_skills(runtime, search, session),
         *_just_before(runtime, search, session, book, shown),
+        *_else_known(runtime, session, book, shown),
     ]
 
 
@@ -173,11 +173,30 @@ def _knowledge(
     named = knowledge.named(book, said, session.people, people.names_of(runtime, session.people))
     near = [hit.id for hit in hits]
     titles = dict.fromkeys((*near[: most - 1], *(one.title for one in named[:1]), *near))
-    if whole := knowledge.if_small(book, session.people, runtime.times_recalled):
-        titles |= dict.fromkeys(one.title for one in whole)
-        most = len(titles)
+    return _sections("What you know:", session, book, tuple(titles)[:most], shown)
+
+
+def _else_known(
+    runtime: Runtime,
+    session: sessions.Session,
+    book: knowledge.Knowledge,
+    shown: set[tuple[str, str]],
+) -> list[Block]:
+    """Say the rest of what is known where it is little; what comes to mind goes before it."""
+    whole = knowledge.if_small(book, session.people, runtime.times_recalled)
+    titles = (one.title for one in whole if ("knowledge", one.title) not in shown)
+    return _sections("What else you know:", session, book, titles, shown)
+
+
+def _sections(
+    heading: str,
+    session: sessions.Session,
+    book: knowledge.Knowledge,
+    titles: Iterable[str],
+    shown: set[tuple[str, str]],
+) -> list[Block]:
     lines = []
-    for title in tuple(titles)[:most]:
+    for title in titles:
         section = knowledge.find(book, title)
         if section is None:
             continue
@@ -187,7 +206,7 @@ def _knowledge(
         text = _cut(section.text, SECTION_TOKENS, reference)
         lines.append((tier, f"- {mark}{section.title}: {text}"))
         shown.add(("knowledge", title))
-    return _blocks("knowledge", "What you know:", lines)
+    return _blocks("knowledge", heading, lines)
 
 
 def _memories(
@@ -353,19 +372,10 @@ def line(runtime: Runtime, hit: Hit, limit_tokens: int, readers: Sequence[str]) 
     who = f"{told}: " if told else _hearsay(hit.trust, hit.audience, readers)
     who += f"{hit.id}: " if hit.kind == knowledge.KNOWLEDGE.passages else ""
     reference = whole_record.reference(hit.kind, hit.id)
-    opening = f"{_opening(runtime, hit)}… " if hit.ordinal else ""
-    text = _cut(content(hit), limit_tokens, reference, opening, ends=not hit.goes_on)
+    begins, ends = hit.ordinal == 0, not hit.goes_on
+    text = _cut(content(hit), limit_tokens, reference, begins=begins, ends=ends)
     newer = f"{quotes.plain(hit.newer)} " if hit.newer else ""
     return f"{newer}{when}{who}{FADED if hit.faded else ''}{text}"
-
-
-def _opening(runtime: Runtime, hit: Hit) -> str:
-    """Return how a message begins: of what somebody passes on it may say whose words it is."""
-    if not hit.speaker:
-        return ""
-    view = whole_record.read(runtime.entity, runtime.zone, hit.kind, hit.id, hit.path)
-    first = next(iter(words.sentences(view.text)), "") if view else ""
-    return f"{_line(first, OPENING_TOKENS)} " if first else ""
 
 
 def content(hit: Hit) -> str:
@@ -386,7 +396,7 @@ def _hearsay(tier: str, audience: Collection[str], readers: Collection[str]) -> 
 
 
 def _cut(
-    text: str, limit_tokens: int, reference: str, opening: str = "", *, ends: bool = True
+    text: str, limit_tokens: int, reference: str, *, begins: bool = True, ends: bool = True
 ) -> str:
     """Return a text on one line; where it is not all, with what the rest can be asked for by.
 
@@ -394,15 +404,15 @@ def _cut(
         text: A record, or a passage of it.
         limit_tokens: What it may take.
         reference: Of the record.
-        opening: What stands before it; empty: the record begins with it.
+        begins: Whether the record begins with it.
         ends: Whether the record ends with it.
     """
     head = _line(text, limit_tokens)
     is_cut = head != quotes.plain(text)
-    if ends and not (opening or is_cut):
+    if begins and ends and not is_cut:
         return head
-    after = "" if ends or is_cut else " …"
-    return f"{opening}{head}{after} [ref {reference}]"
+    before, after = "" if begins else "… ", "" if ends or is_cut else " …"
+    return f"{before}{head}{after} [ref {reference}]"
 
 
 def _line(text: str, limit_tokens: int) -> str:
@@ -463,6 +473,9 @@ def whole(runtime: Runtime, reference: str, session: sessions.Session) -> Result
             view = whole_record.find(runtime.entity, runtime.zone, reference, session.people)
         except RecordMissingError:
             raise problem from None
-        return Result(view.text, trust=provenance.lowest_untrusted((view.origin.trust,)))
-    tiers = [message.trust for message in session.messages if message.text == text] or ["tool"]
-    return Result(text, trust=provenance.lowest_untrusted(tiers))
+        return Result(view.text, trust=provenance.lowest_untrusted((view.origin.trust, "tool")))
+    # said here, and by whoever speaks now; else it may be what somebody or a tool gave
+    heard = ("", next((one.speaker for one in reversed(session.messages) if one.speaker), ""))
+    own = [one.trust for one in session.messages if one.text == text and one.speaker in heard]
+    passed = ("imported",) if words.passes_on(text) else ()
+    return Result(text, trust=provenance.lowest_untrusted((*own, *passed) if own else ("tool",)))

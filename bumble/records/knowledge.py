@@ -43,7 +43,6 @@ from bumble.text import markdown, stop_words, tokens, words
 WHOLE_TOKENS = 400  # of all that is known, up to which none of it is left out
 RECALLED_SECTIONS = 3  # for one message
 EVERYDAY = (1000, 200)  # commonest words of a language: of a title's, and where it has no other
-_CIRCLE = patterns.compile(r" \([^()]+\)\Z")  # of whom a section of somebody else's title is
 PATH = "knowledge.md"
 MARKER = "[locked]"
 NARROWED = f"of {PATH} was for everybody, and is only for some now"
@@ -311,10 +310,7 @@ def own_title(
         may_write: Whether a section is theirs to write.
     """
     there = find(knowledge, title)
-    if there is None or may_write(there):
-        return title
-    whole = _CIRCLE.sub("", title)  # of "Rota (Bev, Sam)"
-    return f"{whole if find(knowledge, whole) else title} ({name})"
+    return title if there is None or may_write(there) else f"{title} ({name})"
 
 
 def is_of(section: KnowledgeSection, people: Iterable[str]) -> bool:

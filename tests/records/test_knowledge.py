@@ -225,10 +225,3 @@ def test_a_section_that_was_added_and_removed_leaves_the_file_as_it_was() -> Non
     before = "# What I know\n\n## Sam\n\nLikes the sea.\n"
     longer = after(knowledge.plan_set(read(before), "Tea", "Green.", WHY, by_entity=False))
     assert knowledge.without(read(longer), "Tea", by_entity=False).source == before
-
-
-def test_a_title_names_no_two_circles() -> None:
-    book = knowledge.parse("## Rota\n\nBev: early.\n\n## Rota (Bev, Sam)\n\nBoth: late.\n")
-    title = knowledge.own_title(book, "Rota (Bev, Sam)", "Bev", lambda _: False)
-    assert title == "Rota (Bev)"
-    assert knowledge.own_title(book, "Rota", "Kim", lambda _: False) == "Rota (Kim)"
