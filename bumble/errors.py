@@ -217,10 +217,13 @@ class PastMissingError(UserError):
 
 
 class HistoryClosedError(UserError):
-    """The history belongs to somebody else, or git would wait for it without end."""
+    """The history belongs to somebody else, and git has not been told that it may be used."""
 
-    def __init__(self, root: Path, why: str) -> None:
-        super().__init__(f"{root}: its history is not read\n{why}")
+    def __init__(self, root: Path, place: Path, advice: str) -> None:
+        super().__init__(
+            f"{root}: its history is not read, because {place} belongs to somebody else\n"
+            f"If you trust who that is: {advice}"
+        )
 
 
 class HistoryUnreadableError(UserError):

@@ -25,7 +25,7 @@ from bumble.entity import (
     uncommitted,
     write_ahead,
 )
-from bumble.entity.folder import ENTITY_FILE, PRIVATE, Entity
+from bumble.entity.folder import DERIVED, ENTITY_FILE, PRIVATE, Entity
 from bumble.errors import (
     FolderOutdatedError,
     IndexServerError,
@@ -132,6 +132,13 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
                 entity.relative(place),
                 fix="bumble doctor --adopt",
             )
+    for folder in left.tracked:
+        yield Finding(
+            "change-tracked",
+            "git brought a half-done change: nothing of it is used",
+            entity.relative(folder),
+            fix=f"git -C {shlex.quote(str(entity.root))} rm -r --cached {PRIVATE}",
+        )
     for folder in left.own:
         yield Finding(
             "change-unfinished",
@@ -309,13 +316,21 @@ def check_git(entity: Entity, *, trusted: bool = False) -> Iterator[Finding]:
             ".",
             fix=MEND,
         )
+    if tracked := git.run(root, "ls-files", "--", *DERIVED):
+        yield Finding(
+            "git-tracked",
+            "git keeps it, though it is derived; take it out of the index",
+            tracked.splitlines()[0],
+            fix=f"git -C {shlex.quote(str(root))} rm -r --cached --ignore-unmatch "
+            + " ".join(DERIVED),
+        )
 
 
 def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
     """Return the repository of a folder, or what keeps git from being looked at."""
     if not git.installed():
         return Finding("git-missing", "git is not installed, so the folder has no history")
-    if (place := git.at(root, trusted=trusted)) is None:
+    if (place := git.at(root)) is None:
         return Finding(
             "git-none",
             "it is in no git repository, so it has no history",
@@ -329,12 +344,12 @@ def _repository(root: Path, *, trusted: bool) -> git.Git | Finding:
             ".",
             fix=place.advice.strip("`"),
         )
-    if place.closed:
-        return Finding("git-trap", place.closed, ".")
-    if place.strange:
+    if place.trap:
+        return Finding("git-trap", f"{place.trap} is no plain file; git would wait for it", ".")
+    if place.outside_repository and not trusted:
         return Finding(
-            "git-strange",
-            place.strange,
+            "git-strays",
+            place.outside_repository,
             ".",
             fix=f"bumble config trust {shlex.quote(str(root))}",
         )

@@ -204,9 +204,9 @@ def diff(
     look(opened)
     meant = [_meant(opened, what)] if what else []
     versions = [one for each in meant for one in commit_log.versions(opened.root, each)]
-    if not meant:
-        versions = commit_log.uncommitted(opened.root, trusted=opened.settings.trusted)
-    rows = actions(versions, listing.reader(opened))
+    rows = actions(
+        versions if meant else commit_log.uncommitted(opened.root), listing.reader(opened)
+    )
     shown = seen(opened, meant)
     head = [" ".join(commit_line(opened, each)) for each in shown]
     data = {"commit": commit_data(shown[0]) if shown else None, "changes": rows}

@@ -147,7 +147,7 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
 
     Raises:
         NotAnEntityError: If there is none.
-        RefusedError: If the path to it is no text, or git brought what is for one machine alone.
+        RefusedError: If the path to it is no text.
     """
     typed, variable = folder_name or shell.entity, shell.environ.get("BUMBLE_ENTITY")
     named = typed or (Path(variable) if variable else None)
@@ -163,14 +163,7 @@ def locate(shell: Shell, folder_name: Path | None) -> tuple[Path, str]:
                 f"its {folder.ENTITY_FILE} is no file that can be opened; put back the one you had"
             )
         raise NotAnEntityError(root, "it is a file" if root.is_file() else lacks)
-    disk.enclose(root)
-    if kept := git.tracked(root, *folder.DERIVED):
-        tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in kept))
-        raise RefusedError(
-            f"{root}: git keeps {', '.join(kept[:3])}{' …' if len(kept) > 3 else ''}, which is for "
-            "one machine alone and may be somebody else's\n"
-            f"Take it away: git -C {shlex.quote(str(root))} rm -r -f --quiet {tops}"
-        )
+    _enclose(shell, root)
     return root, why if named else "the nearest entity.yaml from here upward"
 
 
@@ -186,6 +179,24 @@ def named_in_text(root: Path) -> Path:
             "Rename the folder, or set LC_ALL=C.UTF-8; nothing was read or written."
         )
     return root
+
+
+def _enclose(shell: Shell, root: Path) -> None:
+    """Have nothing in the folder lead out of it, and nothing count that git brought as ours."""
+    disk.enclose(root)
+    if brought := git.unchanged(root, *folder.DERIVED):
+        disk.pass_over(brought)
+        if any(
+            path.name in folder.DERIVED for path in brought
+        ):  # a journal of SQLite's changes the index
+            disk.pass_over([root / folder.INDEX])
+        paths = [path.relative_to(root).as_posix() for path in brought]
+        tops = " ".join(dict.fromkeys(path.partition("/")[0] for path in paths))
+        output.warn(
+            shell,
+            f"git keeps {', '.join(paths[:3])}{' …' if len(paths) > 3 else ''}: nothing of it is"
+            f" used.\nTake it out: git -C {shlex.quote(str(root))} rm -r --cached {tops}",
+        )
 
 
 def _tell_of_foreign(shell: Shell, root: Path) -> None:
@@ -209,15 +220,7 @@ def open_entity(
 ) -> Opened:
     """Open the entity a command is about.
 
-    In this order, since each step needs what the one before it mends:
-
-    1. A change that was cut off is finished; incognito is refused.
-    2. What git was cut off in is ended; who only reads, or is incognito, is told that it waits.
-    3. The settings are read. Incognito ends here.
-    4. What git merged by itself is merged by meaning, and whoever was forgotten is forgotten again;
-       who only reads is told, or refused what was forgotten. Not while 2. waits.
-    5. git is told of our way to merge. Not while 2. waits.
-    6. The owner is asked about rules from elsewhere, once, or told of them.
+    Finishes what a killed process left half written, unless nothing may be written.
 
     Args:
         shell: The process.

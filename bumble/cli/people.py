@@ -353,7 +353,7 @@ def forget(
         forgetting.drop_caches(opened.entity, caches)
         at = index_place.place_of(opened)
         for left in forgetting.scrub_traces(
-            opened.entity, [plan], at, policy=opened.commit_policy, zone=opened.zone
+            opened.entity, [plan], at, name=opened.identity.name, zone=opened.zone
         ):
             output.say(left)
         holds = "git's history" if git.at(opened.entity.root) else "Each copy of the folder"

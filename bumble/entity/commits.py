@@ -9,6 +9,7 @@ made for people's commits.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -163,20 +164,14 @@ def _is_asked_for(root: Path) -> bool:
 
 
 class Commits:
-    """Makes the commits of one change set; its methods are called with the lock held.
-
-    In this order: `begin` has all that git does not know become the first commit, then what was
-    written earlier, then what was edited by hand in the files of the set, and notes what comes; the
-    set is written; `end` commits it. `_look` says before each why git can take no commit (`waits`),
-    and so does a command that fails: nothing more is committed then, and the notes stay for the
-    next set.
-    """
+    """Makes the commits of one change set; its methods are called with the lock held."""
 
     def __init__(self, root: Path, place: git.Git, policy: CommitPolicy, *, commits: bool) -> None:
         self.root, self.git, self.policy = root, place, policy
         self.repository = place.repository
         self.commits = commits
         self.waits = ""  # why nothing can be committed now
+        self.blind = False  # git could not be asked how the files stand
         self.own: list[PendingCommit] = []  # what goes into the commit of this set
         self.stored: dict[str, str] | None = None  # the blobs of its files as they were
 
@@ -223,8 +218,8 @@ class Commits:
         if not self.waits:
             self._commit(self.own, self._look(path for note in self.own for path in note.after))
         if self.waits:
-            self.policy.tell(f"written, but not committed yet: {self.waits}")
             self._stage()
+            self.policy.tell(f"written, but not committed yet: {self.waits}")
 
     def _stage(self) -> None:
         """Have what git is in the middle of go on with what was written, and keep that.
@@ -238,9 +233,10 @@ class Commits:
             return
         staged = {p: (before.get(p, ""), after.get(p, "")) for p in sorted({*before, *after})}
         uncommitted.put(replace(note, staged=staged, begun=git_operations.begun(self.git)))
-        listed = ("--literal-pathspecs", "ls-files", "-z", "--", *note.after)
+        waits, listed = self.waits, ("--literal-pathspecs", "ls-files", "-z", "--", *note.after)
         if known := self.git.call(*listed).text.split("\0")[:-1]:
             self._git(["add", "--all"], known)
+        self.waits = waits
 
     def _store(self, paths: Iterable[str]) -> dict[str, str] | None:
         """Have git store some files as they are, those that are there; return the blob of each.
@@ -249,7 +245,7 @@ class Commits:
         """
         there = [path for path in paths if self._digest(path) is not None]
         is_open = self.repository.under_way not in ("", "a bisection")
-        if not is_open or self.git.unfiltered(there):
+        if self.blind or not is_open or self._unfiltered(there):
             return None
         stored = self.git.call("hash-object", "-w", "--stdin-paths", stdin=git.listed(there, "\n"))
         return dict(zip(there, stored.text.split(), strict=True)) if stored.code == 0 else None
@@ -264,13 +260,13 @@ class Commits:
     def catch_up(self, *, turns: bool) -> Waiting:
         """Commit what is noted, without a set of its own; return what has to wait."""
         waiting = [note for note in uncommitted.notes(self.root) if turns or not note.opens]
-        entries = self._look(path for note in waiting for path in note.after)
+        entries = self._look([path for note in waiting for path in note.after])
         if not self.waits:
             self._commit_earlier(entries, waiting, [])
         if not self.waits:
             return Waiting()
         changed = {entry.path for entry in entries}
-        left = (note for note in waiting if not changed.isdisjoint(note.after))
+        left = (note for note in waiting if self.blind or not changed.isdisjoint(note.after))
         return Waiting(tuple(left), self.waits)
 
     def keep_edits(self, readable: Callable[[Path, Iterable[str]], set[str]]) -> str:
@@ -342,15 +338,12 @@ class Commits:
                 disk.remove(note.file)
 
     def _look(self, paths: Iterable[str]) -> list[TreeEntry]:
-        """Ask git which of some files differ from the last commit, and whether it can take one.
-
-        What it can't be asked of counts as different.
-        """
+        """Ask git how some files stand, and whether it is free to take a commit."""
         wanted = sorted(set(paths))
-        unasked = [TreeEntry(path, False, False, False) for path in wanted]
-        self.waits = self.git.unsafe
-        if self.waits:
-            return unasked
+        self.waits = self._closed(wanted)
+        self.blind = bool(self.waits)
+        if self.blind:
+            return []
         self._let_others_finish()
         specs = wanted if len(wanted) <= MAX_PATHSPECS else ["."]
         status = self.git.call(
@@ -359,10 +352,11 @@ class Commits:
             *STATUS,
             *("--untracked-files=all", "--ignore-submodules=all", "--", *specs),
         )
-        if status.code != 0:
+        self.blind = status.code != 0
+        if self.blind:
             self.waits = f"git refuses: {status.why}"
             self.commits = self.commits and status.code != git.NOT_INSTALLED
-            return unasked
+            return []
         detached, every = _entries(status, self.repository.prefix)
         entries = [entry for entry in every if entry.path in wanted]
         self.waits = self._in_the_way(entries, detached=detached)
@@ -389,7 +383,32 @@ class Commits:
             )
         if staged := [entry.path for entry in entries if entry.staged]:
             return f"you have staged {', '.join(staged)}; commit or unstage it"
-        return self.git.unfiltered([entry.path for entry in entries])
+        return self._unfiltered([entry.path for entry in entries])
+
+    def _unfiltered(self, paths: Sequence[str]) -> str:
+        """Say what a commit would need that came with the folder; empty if nothing."""
+        try:
+            path, name = self.git.unfiltered(paths) or ("", "")
+        except ValueError as error:
+            return str(error)
+        if not path:
+            return ""
+        if self.policy.trusted:
+            return f"{path} needs git's filter `{name}`, which is not set up here"
+        return (
+            f"{path} needs git's filter `{name}`, which is not yours; set it up, or {self._advice}"
+        )
+
+    def _closed(self, paths: Sequence[str]) -> str:
+        """Say what git would wait for without end, or that a commit would go elsewhere."""
+        if trap := self.repository.trap(paths):
+            return f"{trap} is no plain file; git would wait for it"
+        outside = "" if self.policy.trusted else self.git.outside_repository
+        return f"{outside}; {self._advice}" if outside else ""
+
+    @property
+    def _advice(self) -> str:
+        return f"if you trust this folder: `bumble config trust {shlex.quote(str(self.root))}`"
 
     def _record(self, message: str, entries: Sequence[TreeEntry]) -> None:
         """Make one commit of some files as they are in the folder, and of nothing else."""
@@ -435,6 +454,8 @@ class Commits:
     ) -> PendingCommit:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / uncommitted.NOTES
+        with disk.translate_os_errors(folder):
+            disk.make_folder(folder)
         numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
         note = uncommitted.note_of(
             folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after

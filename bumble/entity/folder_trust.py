@@ -24,7 +24,7 @@ from bumble.entity.config import YOURS, Config
 from bumble.entity.folder import ENTITY_FILE, Approval, Entity
 from bumble.entity.layers import Layer, value_at
 from bumble.errors import SettingInvalidError
-from bumble.files import disk, gitdir
+from bumble.files import disk, git, gitdir
 from bumble.text import markdown, schema, yaml_edit
 from bumble.text.words import one_line
 
@@ -52,7 +52,7 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
         named = _named(root, [text for value in reaching.values() for text in _texts(value)])
         items.append(rule(ENTITY_FILE, ENTITY_FILE, ", ".join(reaching), reaching, named))
     repository = gitdir.find(root)
-    if repository is not None and repository.may_name_programs:
+    if repository is not None and repository.settings_mention(git.NAMING):
         # what the config of a repository may make run, with the files that it includes
         configs = [_bytes(place) for place in repository.configs]
         for place, text in zip(repository.configs, tuple(configs), strict=True):

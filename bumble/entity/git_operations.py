@@ -160,7 +160,7 @@ def settle(root: Path, place: git.Git) -> str:
     operations = cut_off(root)
     if not operations or place.unsafe:
         return ""
-    told = dict[str, None]()
+    undone, kept = False, list[str]()
     for note, operation in operations.items():
         _clear_locks(place, operation)
         if operation.what == CONCLUDE and place.repository.merging == operation.incoming:
@@ -168,9 +168,14 @@ def settle(root: Path, place: git.Git) -> str:
         if any(map(is_at_work, locks(place.repository))):
             continue  # somebody else's git: the next time
         if operation.what == MERGE:
-            told[_end_merge(root, place, operation)] = None
+            copies = _end_merge(root, place, operation)
+            undone = undone or copies is not None
+            kept += copies or ()
         disk.remove(note)
-    return "\n".join(filter(None, told))
+    if not undone:
+        return ""
+    edits = f"\nWhat was edited since is kept: {', '.join(kept)}" if kept else ""
+    return f"A merge that was cut off was taken back; `bumble sync` does it again.{edits}"
 
 
 def _wait_for_merge(root: Path) -> None:
@@ -223,11 +228,11 @@ def _staged(place: git.Git, index: Path) -> frozenset[str] | None:
     return frozenset(filter(None, result.text.split("\0"))) if result.code == 0 else None
 
 
-def _end_merge(root: Path, place: git.Git, merge: Operation) -> str:
+def _end_merge(root: Path, place: git.Git, merge: Operation) -> list[str] | None:
     """Take back a merge that had not become a commit.
 
     Returns:
-        That it was, and what is kept of its files; empty if there was nothing to take back.
+        Copies of what was written to its files since; None if there was nothing to take back.
 
     Raises:
         FolderUnwritableError: If git can't put it all back.
@@ -238,22 +243,21 @@ def _end_merge(root: Path, place: git.Git, merge: Operation) -> str:
             disk.remove(path)
     merging = repository.merging
     if repository.under_way not in ("", "a merge") or merging not in ("", merge.incoming):
-        return ""  # the owner's own, begun since
+        return None  # the owner's own, begun since
     whole = gitdir.Repository(repository.top, repository.top, repository.private)
     top = git.Git(whole, place.trusted)
     head = top.call("rev-parse", "--verify", "--quiet", "HEAD").text.strip()
     if head != merge.head:  # it is a commit, and only its end is missing
         if merging and top.call("merge-base", "--is-ancestor", merging, "HEAD").code == 0:
             top.call("merge", "--quit")
-        return ""
+        return None
     between = ("--name-only", "--no-renames", "-z", merge.head)
     brought = top.call("diff-tree", "-r", *between, merge.incoming).text.split("\0")
     staged = top.call("diff-index", "--cached", *between).text.split("\0")
     touched = {*brought, *staged} - {"", *merge.edited}
     kept, left = _keep_edits(root, top, merge, touched)
     _put_back(top, merge, touched - left)
-    edits = f"\nWhat was edited since is kept: {', '.join(kept)}" if kept else ""
-    return f"A merge that was cut off was taken back; `bumble sync` does it again.{edits}"
+    return kept
 
 
 def _keep_edits(

@@ -59,7 +59,7 @@ def make(
     proposed = replace(proposed, trailers=(*proposed.trailers, own))
     why = ""
     try:
-        for path, name in place.filtered([version.path for version in versions]).items():
+        for path, name in place.filtered([version.path for version in versions]):
             why = f"{path} goes through git's filter `{name}`, and a proposal would not"
     except ValueError as error:
         why = str(error)
@@ -205,9 +205,9 @@ def named_nowhere(root: Path, path: str, names: Collection[str]) -> set[str]:
     return left
 
 
-def drop(root: Path, which: Collection[str], *, trusted: bool) -> None:
+def drop(root: Path, which: Collection[str]) -> None:
     """Remove branches of proposals; one that is checked out somewhere stays."""
-    place = git.at(root, trusted=trusted)
+    place = git.at(root)
     if place is None:
         return
     for name in which:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 
 from bumble.entity import changes, installation, write_ahead
 from bumble.errors import UnsafePathError
-from bumble.files import disk
+from bumble.files import disk, git
 from bumble.text.words import shorten
 
 CYCLE = "Cycle"  # the trailer that every commit of a change set has
@@ -104,7 +104,9 @@ def _files(root: Path) -> list[Path]:
     place = root / ".bumble" / NOTES
     if place.is_symlink() or not disk.settled(place).is_dir():  # no writer makes it a link
         return []
-    return sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
+    numbered = sorted(file for file in place.glob("*.json") if file.stem.isdecimal())
+    tracked = git.tracked(root, f".bumble/{NOTES}") if numbered else {}
+    return [file for file in numbered if f".bumble/{NOTES}/{file.name}" not in tracked]
 
 
 def note_of(
@@ -121,7 +123,11 @@ def put(note: PendingCommit) -> None:
     data: dict[str, Any] = asdict(note)
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
-    disk.write_atomic(note.file, installation.signed(note.file.name, text))
+    temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
+    disk.remove(temporary)
+    with disk.translate_os_errors(temporary):
+        disk.write_synced(temporary, installation.signed(note.file.name, text), mode=None)
+    disk.move(temporary, note.file)
 
 
 def _read(file: Path, *, adopts: bool = False) -> PendingCommit | None:

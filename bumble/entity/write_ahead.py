@@ -3,7 +3,7 @@
 Every new file is staged in `.bumble/intents/<id>/` and on the disk before `intent.json` appears
 there; from then on the set will be finished, by this process or by the next. A kill before leaves
 nothing of the set, a kill after leaves work for `recover`. An intent that another installation
-wrote, in a copy of the folder say, waits for the owner's word.
+wrote, in a copy of the folder say, waits for the owner's word; one that git tracks is nobody's.
 Call these functions with the entity's lock held.
 """
 
@@ -32,7 +32,7 @@ from bumble.errors import (
     RefusedError,
     UnsafePathError,
 )
-from bumble.files import disk
+from bumble.files import disk, git
 
 INTENT = "intent.json"
 FOLDER = ".bumble/intents"
@@ -71,6 +71,7 @@ class Leftovers(Struct, frozen=True):
 
     own: tuple[Path, ...] = ()  # of this installation, or not begun: to be finished or dropped
     foreign: tuple[Path, ...] = ()  # of another: these wait for the owner's word
+    tracked: tuple[Path, ...] = ()  # git brought them: they are never taken
 
 
 def target(root: Path, path: str) -> Path:
@@ -170,8 +171,13 @@ def leftovers(root: Path) -> Leftovers:
         for one in sorted(place.iterdir())
         if _NAME.fullmatch(one.name) and one.is_dir() and not one.is_symlink()
     ]
-    own = tuple(filter(_is_own, there))
-    return Leftovers(own, tuple(one for one in there if one not in own))
+    if not there:
+        return Leftovers()
+    known = git.tracked(root, FOLDER)
+    tracked = [one for one in there if any(path.split("/")[2] == one.name for path in known)]
+    foreign = [one for one in there if one not in tracked and not _is_own(one)]
+    own = [one for one in there if one not in tracked and one not in foreign]
+    return Leftovers(tuple(own), tuple(foreign), tuple(tracked))
 
 
 def _is_own(folder: Path) -> bool:

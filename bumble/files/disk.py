@@ -18,7 +18,7 @@ import stat
 import sys
 import tempfile
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -71,6 +71,24 @@ def enclose(root: Path) -> None:
         _enclosures[real] = _enclosures[os.fspath(root)] = real
 
 
+_passed_over: set[str] = set()  # files that count as absent until they are written here
+
+
+def pass_over(paths: Iterable[Path]) -> None:
+    """Have some files count as not there, until this process puts its own in their place."""
+    _passed_over.update(map(os.fspath, paths))
+
+
+def is_passed_over(path: Path) -> bool:
+    """Whether a file counts as not there."""
+    return os.fspath(path) in _passed_over
+
+
+def take_over(path: Path) -> None:
+    """Have a file count again: this process has put its own in its place."""
+    _passed_over.discard(os.fspath(path))
+
+
 def _top(path: str) -> str | None:
     """Return the enclosed folder that a path names itself to be below; the innermost of several."""
     while path not in _enclosures:
@@ -116,14 +134,34 @@ def _led(home: str, way: str, path: str, *, named: str = "", advice: str = "") -
     Raises:
         UnsafePathError: If it leads out of the home, or to what is nobody's to read.
     """
-    real, top = os.path.realpath(f"{home}/{way}"), home.rstrip(os.sep) + os.sep
-    if os.path.islink(real):  # noqa: PTH114
-        raise UnsafePathError(path, f"it is a link that leads round to itself{advice}")
-    if not f"{real}{os.sep}".startswith(top):
-        raise UnsafePathError(path, f"it leads out of the entity folder{advice}")
-    rest = real[len(top) :]
+    rest = way
+    if not _is_straight(home, way):
+        real = os.path.realpath(os.path.join(home, way))  # noqa: PTH118
+        if os.path.islink(real):  # noqa: PTH114
+            raise UnsafePathError(path, f"it is a link that leads round to itself{advice}")
+        if real != home and not real.startswith(home.rstrip(os.sep) + os.sep):
+            raise UnsafePathError(path, f"it leads out of the entity folder{advice}")
+        rest = os.path.relpath(real, home)
     _refuse_private(rest, path, named=named)
     return rest or os.curdir
+
+
+def _is_straight(home: str, way: str) -> bool:
+    """Whether no link lies on a way from a home: it is looked at alone, not all that is above."""
+    parts = way.split("/") if way else []
+    if os.name != "posix" or not {"", os.curdir, os.pardir}.isdisjoint(parts):
+        return False
+    place = home
+    try:
+        for part in ("", *parts):
+            place = f"{place}/{part}" if part else place
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return False
+    except FileNotFoundError:  # nothing below it can be a link
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _refuse_private(rest: str, path: str, *, named: str = "") -> None:
@@ -157,6 +195,8 @@ def open_descriptor(path: Path, flags: int, mode: int = 0o600) -> int:
         OSError: If the system refuses.
     """
     name = os.fspath(path)
+    if is_passed_over(path) and not flags & os.O_CREAT:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     top = _top(name)
     if top is None or not _WALKS:
         return os.open(settled(path), flags | _PLAIN, mode)
@@ -254,7 +294,7 @@ def detach(path: Path) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         FolderUnwritableError: If the system refuses.
     """
-    if path.is_file() and path.stat().st_nlink > 1:
+    if path.is_file() and path.stat().st_nlink > 1 and not is_passed_over(path):
         write_atomic(path, read(path))
 
 
@@ -306,6 +346,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         FolderUnwritableError: If the system refuses, or what lies there is a device or a pipe; it
             is untouched then.
     """
+    take_over(path)
     is_outside = _top(os.fspath(path)) is None  # where no entity's lock tells what a kill left
     path = settled(path)
     temporary = beside(path)
@@ -378,6 +419,9 @@ def append(path: Path, data: bytes) -> None:
         UnsafePathError: If the path leads out of an enclosed folder.
         OSError: If the system refuses.
     """
+    if is_passed_over(path):
+        write_atomic(path, data)
+        return
     make_folder(path.parent)
     descriptor = open_descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE_MODE)
     try:

@@ -2,19 +2,21 @@
 
 An entity's folder may come from anywhere, and its repository with it. So git is told where the
 repository lies, which keeps it from taking the folder itself for one; it must belong to this user,
-or the user must have told git that it may be used. Where its own config names programs, or it leads
-elsewhere, what could run those or write there is refused until the folder is trusted. Works, by
-doing nothing, where git is not installed.
+or the user must have told git that it may be used; and no program runs that only the repository's
+own config names, unless the folder is trusted. Works, by doing nothing, where git is not installed.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
+import queue
 import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -33,7 +35,7 @@ TIMEOUT_SECONDS = 30
 NETWORK_TIMEOUT_SECONDS = 300
 SILENCE_SECONDS = 30  # of another machine
 GRACE_SECONDS = 2  # to end in
-LOOK_SECONDS = 0.2  # whether it has said something
+PIECE_BYTES = 1 << 16
 PROTOCOLS = "file:git:http:https:ssh"  # of addresses; `ext::` would be a program
 NOT_INSTALLED = 127  # as a shell says it
 REFUSED = 128  # as git ends where it will not begin
@@ -71,7 +73,6 @@ OFF = {
     "core.fsmonitor": "false",
     "safe.bareRepository": "explicit",
     "log.showSignature": "false",
-    "tag.gpgSign": "false",  # by its program, and with a message, by its editor
     # what users never want kept is meant for their own work, not for what an entity remembers
     "core.excludesFile": os.devnull,
 }
@@ -81,24 +82,19 @@ SHUT = {
     "log": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     "status": ("--ignore-submodules=all",),  # git would look into them by their own config
 }
-# What reads files by filters, where there are some, or moves branches, of which hooks are told.
-RUNS_PROGRAMS = frozenset(
+READS_FILES = frozenset(
     ("add", "commit", "diff", "status", "merge", "reset", "checkout-index", "hash-object")
-) | frozenset(("fast-import", "branch"))
+)  # by filters, where there are some
+MOVES_BRANCHES = frozenset(("fast-import", "branch"))  # which a hook may be told of
 NO_FILTER = ("unspecified", "unset", "set")
+NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
 OWNERS_OWN = ("system", "global", "command")  # the scopes of settings that came with no folder
-# Ends of settings that name a program, a file to write, or send git elsewhere, where it reaches out
-# or merges.
+# Ends of settings that name a program, or send git elsewhere, where it reaches out or merges.
 REACHING = (
     *(".uploadpack", ".receivepack", ".vcs", ".proxy", ".helper", ".insteadof", ".pushinsteadof"),
     *("core.sshcommand", "core.gitproxy", "core.askpass", "ssh.variant", ".driver", ".path"),
-    *("core.alternaterefscommand", ".savecookies", ".bundleuri"),
 )
-# Beginnings of settings that name a program for `RUNS_PROGRAMS`; that of the owner's git-lfs, too.
-RUNNING = (
-    *("filter.", "hook.", "gc.recentobjectshook"),
-    *("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent"),
-)
+LFS_PROGRAMS = ("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent")
 
 
 class GitResult(Struct, frozen=True):
@@ -156,6 +152,28 @@ def holding(descriptor: int) -> Iterator[Holding]:
         _holding.reset(token)
 
 
+class Programs(Struct, frozen=True):
+    """The programs that git's settings name, as far as a command of ours could run them."""
+
+    owners: frozenset[str] = frozenset()  # filters that the system or the user has set up
+    aside: frozenset[str] = frozenset()  # filters that only this repository names
+    hooks: frozenset[str] = frozenset()  # likewise, by git's newer way to name them
+    collects: bool = False  # whether tidying up would run one
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What sets aside those that came with the repository."""
+        off: dict[str, str] = {}
+        for name in sorted(self.aside):
+            off |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
+            off[f"filter.{name}.required"] = "false"
+        for name in sorted(self.hooks):
+            off |= {f"hook.{name}.enabled": "false", f"hook.{name}.command": "true"}
+        if self.collects:
+            off |= {"gc.auto": "0", "maintenance.auto": "false"}
+        return _settings(off)
+
+
 class Git(Struct, frozen=True, dict=True):
     """git in one repository, for the time of one change or question."""
 
@@ -181,11 +199,17 @@ class Git(Struct, frozen=True, dict=True):
             timeout_seconds: After which git is killed.
             silence_seconds: After which git is ended, if it says nothing.
         """
-        if why := self.closed if RUNS_PROGRAMS.isdisjoint(arguments) else self.unsafe:
-            return GitResult(REFUSED, b"", why)
+        if self.closed:
+            return GitResult(REFUSED, b"", self.closed)
+        options = self._named
+        if not (READS_FILES | MOVES_BRANCHES).isdisjoint(arguments):
+            if self.programs is None:
+                why = "the repository's own config can't be read, or names a program oddly"
+                return GitResult(REFUSED, b"", why)
+            options += self.programs.options
         return _start(
             self.repository.folder,
-            (*self._named, *_shut(arguments)),
+            (*options, *_shut(arguments)),
             stdin=stdin,
             environ=environ,
             timeout_seconds=timeout_seconds,
@@ -209,23 +233,25 @@ class Git(Struct, frozen=True, dict=True):
         lines = [line for line in result.err.splitlines() if line and not _PROGRESS.match(line)]
         return replace(result, err="\n".join(lines))
 
-    def programs(self, beginnings: tuple[str, ...], ends: tuple[str, ...], *, but: str = "") -> str:
-        """Say which settings of the repository's own name a program; empty if none does.
+    def reaching_programs(self, *, but: str = "") -> list[str]:
+        """Return the settings of the repository's own that git would obey when it reaches out.
 
         Args:
-            beginnings: Of the names of settings that would.
-            ends: Likewise.
             but: One that is ours.
         """
+        code, pairs = self._settings()
+        its = {key for scope, key in pairs if scope not in OWNERS_OWN and key != but}
+        unread = [] if code == 0 else ["its config, which can't be read"]
+        return unread + sorted(
+            key for key in its if key.endswith(REACHING) or key.startswith("include")
+        )
+
+    def _settings(self) -> tuple[int, list[tuple[str, str]]]:
+        """Return how listing its settings ended, and the scope and name of each."""
         listing = ("config", "--list", "--show-scope", "--name-only", "-z")
         result = _start(self.repository.folder, (*self._named, *listing))
         rows = result.text.split("\0")
-        pairs = zip(rows[::2], rows[1::2], strict=False)
-        its = sorted({key for scope, key in pairs if scope not in OWNERS_OWN and key != but})
-        named = [key for key in its if key.startswith(beginnings) or key.endswith(ends)]
-        if result.code != 0:
-            named.append("what can't be read")
-        return f"its own git config has {', '.join(named)}" if named else ""
+        return result.code, list(zip(rows[::2], rows[1::2], strict=False))
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -249,30 +275,21 @@ class Git(Struct, frozen=True, dict=True):
         return None if place is None or _is_safe(self.repository.top) else place
 
     @functools.cached_property
+    def trap(self) -> Path | None:
+        """A pipe or a device where git reads a file, so that it would not come back."""
+        return self.repository.trap()
+
+    @property
     def closed(self) -> str:
         """Why nothing of it may be read; empty if it may."""
         if self.foreign:
             return f"{self.foreign} belongs to somebody else; if you trust it: {self.advice}"
-        trap = self.repository.trap
-        return f"{trap} is no plain file; git would wait for it" if trap else ""
+        return f"{self.trap} is no plain file; git would wait for it" if self.trap else ""
 
     @property
     def unsafe(self) -> str:
-        """Why bumble writes nothing to it, and what the owner can do; empty if it does."""
-        if self.closed or not self.strange:
-            return self.closed
-        folder = shlex.quote(str(self.repository.folder))
-        return f"{self.strange}; if you trust this folder: `bumble config trust {folder}`"
-
-    @functools.cached_property
-    def strange(self) -> str:
-        """What of it the owner must trust first: programs that it names, places it leads to."""
-        if self.trusted:
-            return ""
-        if self.repository.may_name_programs and (named := self.programs(RUNNING, ())):
-            return named
-        place = self.repository.way_out
-        return f"git would write elsewhere, by {place}" if place else ""
+        """Why bumble writes nothing to it; empty if it does."""
+        return self.closed or ("" if self.trusted else self.outside_repository)
 
     @property
     def advice(self) -> str:
@@ -280,27 +297,44 @@ class Git(Struct, frozen=True, dict=True):
         top = shlex.quote(str(self.repository.top))
         return f"`git config --global --add safe.directory {top}`"
 
-    def unfiltered(self, paths: Sequence[str]) -> str:
-        """Say which path needs a filter that is not set up, so that git would store it in plain."""
-        try:
-            needed = self.filtered(paths)
-        except ValueError as error:
-            return str(error)
-        if not needed:
-            return ""
-        keys = r"^filter\..*\.(clean|smudge|process)$"
-        listed = self.call("config", "--name-only", "-z", "--get-regexp", keys).text.split("\0")
-        there = {key.removeprefix("filter.").rpartition(".")[0] for key in listed}
-        return next(
-            (
-                f"{path} needs git's filter `{name}`, which is not set up here"
-                for path, name in needed.items()
-                if name not in there
-            ),
-            "",
-        )
+    @functools.cached_property
+    def programs(self) -> Programs | None:
+        """The programs that its settings name; None if they can't be told or be set aside."""
+        if self.trusted or not self.repository.settings_mention(NAMING):
+            return Programs()
+        return self._listed()
 
-    def filtered(self, paths: Sequence[str]) -> dict[str, str]:
+    def _listed(self) -> Programs | None:
+        code, pairs = self._settings()
+        its = [key for scope, key in pairs if scope not in OWNERS_OWN]
+        aside = _filters(its)
+        if any(key.startswith(LFS_PROGRAMS) for key in its):
+            aside |= {"lfs"}  # the owner's git-lfs would run them
+        hooks = {key.split(".", 1)[1].rpartition(".")[0] for key in its if key.startswith("hook.")}
+        if code != 0 or any("=" in name for name in (*aside, *hooks)):
+            return None  # git takes a name with that sign from no command line
+        owners = _filters([key for scope, key in pairs if scope in OWNERS_OWN])
+        return Programs(owners - aside, aside, frozenset(hooks), "gc.recentobjectshook" in its)
+
+    def unfiltered(self, paths: Sequence[str]) -> tuple[str, str] | None:
+        """Return a path that needs a filter which may not run or is not there, and its name.
+
+        Raises:
+            ValueError: If git can't tell.
+        """
+        if self.programs is None or not paths:
+            return None
+        named = self.repository.attributes_mention(paths, (b"filter",))
+        if not named and not self.programs.aside:
+            return None
+        needs = self.filtered(paths)
+        if not needs:
+            return None
+        listed = self._listed() or Programs()
+        usable = listed.owners | listed.aside if self.trusted else listed.owners
+        return next(((path, name) for path, name in needs if name not in usable), None)
+
+    def filtered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
         """Return those of some paths that git stores by a filter, each with its name.
 
         Raises:
@@ -311,7 +345,42 @@ class Git(Struct, frozen=True, dict=True):
             raise ValueError(f"git can't tell which filters its files go through: {result.why}")
         rows = result.text.split("\0")
         pairs = zip(rows[::3], rows[2::3], strict=False)
-        return {path: name for path, name in pairs if name not in NO_FILTER}
+        return [(path, name) for path, name in pairs if name not in NO_FILTER]
+
+    @property
+    def strays(self) -> Path | None:
+        """Where `.git` leads to something of somebody's that does not know of this folder.
+
+        A worktree and a submodule lead elsewhere, too, and what is there names them.
+        """
+        place = self.repository
+        if self.trap:
+            return None
+        if not (place.private.is_relative_to(place.top) or place.is_worktree):
+            file = str(place.private / "config")
+            asked = ("config", "--file", file, "--no-includes", "core.worktree")
+            result = _start(place.top, asked, alone=True)
+            back = os.path.realpath(place.private / result.text.rstrip("\n"))
+            if result.code != 0 or back != str(place.top):
+                return place.private
+        return place.way_out
+
+    @property
+    def outside_repository(self) -> str:
+        """Say where a commit would write, were that not this folder's own; empty if nowhere."""
+        place = self.strays
+        if place is None:
+            return ""
+        if place != self.repository.private and place.is_relative_to(self.repository.private):
+            return f"git would write to {place}, which has another name elsewhere"
+        return f"`.git` leads to {place}, which does not know of this folder"
+
+
+def _filters(keys: Sequence[str]) -> frozenset[str]:
+    """Return the names of the filters that some settings name a program for."""
+    inner = (key.removeprefix("filter.") for key in keys if key.startswith("filter."))
+    split = (key.rpartition(".") for key in inner)
+    return frozenset(name for name, _, key in split if key in ("clean", "smudge", "process"))
 
 
 def _is_safe(top: Path) -> bool:
@@ -401,23 +470,38 @@ def _start(
 def _watched(
     process: subprocess.Popen[bytes], timeout_seconds: float, silence_seconds: float
 ) -> tuple[bytes, bytes]:
-    """Read what git says as long as it says something; on Windows that shows only at its end.
+    """Read what git says as long as it says something.
 
     Raises:
         TimeoutExpired: If it is silent, or goes on, for too long; its timeout says which.
     """
-    began = heard = time.monotonic()
-    said = 0
-    while True:
+    pieces: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
+    streams = (process.stdout, process.stderr)
+
+    def pump(number: int) -> None:
+        stream = streams[number]
+        while stream is not None and (piece := os.read(stream.fileno(), PIECE_BYTES)):
+            pieces.put((number, piece))
+        pieces.put((number, b""))
+
+    if process.stdin is not None:
+        process.stdin.close()
+    for number in range(2):
+        threading.Thread(target=pump, args=(number,), daemon=True, name="git-output").start()
+    until = time.monotonic() + timeout_seconds
+    said = (bytearray(), bytearray())
+    left = 2
+    while left:
+        rest = max(0.0, until - time.monotonic())
         try:
-            return process.communicate(timeout=LOOK_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            before, said = said, len(error.output or b"") + len(error.stderr or b"")
-            now = time.monotonic()
-            heard = now if said > before or os.name != "posix" else heard
-            for since, limit in ((heard, silence_seconds), (began, timeout_seconds)):
-                if now - since >= limit:
-                    raise subprocess.TimeoutExpired(process.args, limit) from None
+            number, piece = pieces.get(timeout=min(rest, silence_seconds))
+        except queue.Empty:
+            limit = silence_seconds if rest > silence_seconds else timeout_seconds
+            raise subprocess.TimeoutExpired(process.args, limit) from None
+        said[number].extend(piece)
+        left -= not piece
+    process.wait(timeout=silence_seconds)
+    return bytes(said[0]), bytes(said[1])
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -454,8 +538,8 @@ def call(folder: Path, *arguments: str, stdin: bytes | None = None) -> GitResult
     return place.call(*arguments, stdin=stdin)
 
 
-def tracked(folder: Path, *below: str) -> list[str]:
-    """Return the files at or below some paths that git keeps.
+def tracked(folder: Path, *below: str) -> dict[str, str]:
+    """Return the files at or below some paths that git keeps, each with its hash.
 
     Runs git only if need be.
 
@@ -465,9 +549,29 @@ def tracked(folder: Path, *below: str) -> list[str]:
     """
     place = at(folder)
     if place is None or not _names(place.repository.private / "index", below):
-        return []
-    result = place.call("--literal-pathspecs", "ls-files", "-z", "--", *below)
-    return result.text.split("\0")[:-1] if result.code == 0 else []
+        return {}
+    result = place.call("--literal-pathspecs", "ls-files", "--stage", "-z", "--", *below)
+    rows = (row.partition("\t") for row in result.text.split("\0") if row and result.code == 0)
+    return {path: about.split(" ")[1] for about, _, path in rows}
+
+
+def unchanged(folder: Path, *below: str) -> list[Path]:
+    """Return the files at or below some paths that are as git brought them, byte for byte."""
+    return [
+        folder / path
+        for path, name in tracked(folder, *below).items()
+        if name in _object_names(folder / path)
+    ]
+
+
+def _object_names(path: Path) -> tuple[str, ...]:
+    """Return what git may call the content of a file, by either of its hashes; no filter runs."""
+    data = gitdir.content(path)
+    if data is None:
+        return ()
+    data = b"blob %d\0" % len(data) + data
+    ways = ("sha1", "sha256")  # git's own choice
+    return tuple(hashlib.new(way, data, usedforsecurity=False).hexdigest() for way in ways)
 
 
 def _names(index: Path, texts: Iterable[str]) -> bool:

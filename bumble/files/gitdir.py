@@ -7,7 +7,7 @@ where that leads and whom it belongs to is looked at before git is.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -20,8 +20,6 @@ HOOKS = "hooks"  # bumble runs none, wherever they lie
 MAX_BYTES = 1_000_000  # of a file that is looked into
 MAX_ENTRIES = 100_000  # of what git may write; with more, no commit is made
 MESSAGE = "COMMIT_EDITMSG"
-COMMON = "commondir"
-NAMING = (b"filter", b"include", b"hook", b"lfs")  # in all that names programs for these
 WRITTEN_FLAT = ("info", "objects", "objects/info", "objects/pack")
 WRITTEN_DEEP = ("logs", "refs")
 TREE_FILES = (".gitignore", ".gitattributes")
@@ -70,7 +68,7 @@ class Repository(Struct, frozen=True):
     @property
     def common(self) -> Path:
         """What all worktrees share: the config, the objects and the branches."""
-        inner = _line(self.private / COMMON)
+        inner = _line(self.private / "commondir")
         return _real(self.private / inner) if inner else self.private
 
     @property
@@ -81,30 +79,37 @@ class Repository(Struct, frozen=True):
 
     @property
     def way_out(self) -> Path | None:
-        """What has git write elsewhere than in the folder's own `.git`; None if nothing does."""
-        if not self.private.is_relative_to(self.top):
-            return self.top / MARK
-        if self.common != self.private:
-            return self.private / COMMON
+        """Where `.git` leads out of itself, by link or by what it says it shares."""
+        roots = (self.private, self.common)
+        if not (self.private.is_relative_to(self.common) or self.common.is_relative_to(roots[0])):
+            return self.common
         # git adds to these or empties them, and does not put a new file in their place
-        in_place = tuple(os.fspath(self.private / name) for name in ("logs", MESSAGE))
+        logs = [os.fspath(root / "logs") for root in roots]
+        in_place = {*logs, os.fspath(self.private / MESSAGE)}
+        below = tuple(os.path.join(log, "") for log in logs)  # noqa: PTH118
         for number, entry in enumerate(self._entries()):
-            place, is_link = Path(entry.path), entry.is_symlink()
-            leads_out = is_link and not _real(place).is_relative_to(self.private)
-            is_in_place = entry.path.startswith(in_place)
-            if leads_out or (is_in_place and (is_link or _has_other_names(place))):
-                return place
             if number >= MAX_ENTRIES:
                 return self.private
+            is_link = entry.is_symlink()
+            is_in_place = entry.path in in_place or entry.path.startswith(below)
+            if is_in_place and (is_link or _has_other_names(Path(entry.path))):
+                return Path(entry.path)
+            if is_link and not any(map(_real(Path(entry.path)).is_relative_to, roots)):
+                return _real(Path(entry.path))
         return None
 
-    @property
-    def trap(self) -> Path | None:
-        """A pipe or a device where git opens a file, which it would wait for."""
-        folders = [one for one in self.folder.parents if one.is_relative_to(self.top)]
+    def trap(self, paths: Iterable[str] = ()) -> Path | None:
+        """Return a pipe or a device where git opens a file, which it would wait for.
+
+        Args:
+            paths: Files of the entity that git is asked about.
+        """
+        folders = {one for path in paths for one in (self.folder / path).parents}
+        folders |= {self.folder, *self.folder.parents}
+        folders = {one for one in folders if one.is_relative_to(self.top)}
         with suppress(OSError):
-            folders += [Path(one.path) for one in os.scandir(self.folder) if one.is_dir()]
-        places = (one / name for one in (self.folder, *folders) for name in TREE_FILES)
+            folders |= {Path(one.path) for one in os.scandir(self.folder) if one.is_dir()}
+        places = (folder / name for folder in folders for name in TREE_FILES)
         entries = islice(self._entries(), MAX_ENTRIES)
         its = (
             Path(entry.path)
@@ -130,6 +135,13 @@ class Repository(Struct, frozen=True):
                 if goes_on and entry.is_dir(follow_symlinks=False):
                     deep.append(Path(entry.path))
 
+    @property
+    def is_worktree(self) -> bool:
+        """Whether it is a worktree that the repository it leads to knows of."""
+        back = _line(self.private / "gitdir")
+        mark = self.top / MARK
+        return bool(back) and not mark.is_symlink() and _real(self.private / back) == mark
+
     def foreign(self, environ: Mapping[str, str]) -> Path | None:
         """Return what of it belongs to somebody else, as git judges that; None if nothing does."""
         users = {os.geteuid()}
@@ -139,17 +151,19 @@ class Repository(Struct, frozen=True):
         existing = (place for place in places if os.path.lexists(place))
         return next((place for place in existing if place.lstat().st_uid not in users), None)
 
-    @property
-    def may_name_programs(self) -> bool:
-        """Whether a word that names them stands in its settings, or these can't be looked into.
+    def settings_mention(self, words: Iterable[bytes]) -> bool:
+        """Whether a word stands in a file of settings, in any case, or one can't be looked into.
 
         git knows no other way to spell the name of a section; where none stands, none is set.
         """
-        for place in self.configs:
-            data = content(place, MAX_BYTES + 1)
-            if data is None or len(data) > MAX_BYTES or any(map(data.lower().count, NAMING)):
-                return True
-        return False
+        return any(_mentions(place, words, unread=True) for place in self.configs)
+
+    def attributes_mention(self, paths: Iterable[str], words: Iterable[bytes]) -> bool:
+        """Whether a word stands in a file that says what git does with some of the files."""
+        above = {parent for path in paths for parent in (self.folder / path).parents}
+        places = [folder / ".gitattributes" for folder in above if folder.is_relative_to(self.top)]
+        places.append(self.common / "info" / "attributes")
+        return any(_mentions(place, words, unread=False) for place in places)
 
 
 def find(folder: Path) -> Repository | None:
@@ -166,6 +180,15 @@ def find(folder: Path) -> Repository | None:
             target = _line(mark).removeprefix("gitdir:").strip()
             return Repository(place, top, _real(top / target))
     return None
+
+
+def _mentions(file: Path, words: Iterable[bytes], *, unread: bool) -> bool:
+    """Whether a file holds one of some words; `unread` is the answer where that can't be seen."""
+    data = content(file, MAX_BYTES + 1)
+    if data is None:
+        return unread and os.path.lexists(file)
+    data = data.lower()
+    return len(data) > MAX_BYTES or any(word in data for word in words)
 
 
 def content(file: Path, most: int = -1, *, start: int = 0) -> bytes | None:

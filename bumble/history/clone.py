@@ -164,11 +164,12 @@ def _merged(root: Path) -> tuple[str, ...]:
     Commits by hand may have followed it: before one of bumble's it is looked at.
     """
     repository = gitdir.find(root)
-    rows = approvals.unseen(root, repository) if repository else []
+    lines = approvals.unseen(root, repository) if repository else []
+    rows = (line.decode(errors="replace").partition("\t") for line in reversed(lines))
     made = (
-        commit
-        for commit, what in reversed(rows)
-        if what.startswith(MERGES) and not what.endswith("Fast-forward")
+        about.split(" ")[1]
+        for about, _, what in rows
+        if what.startswith(MERGES) and not what.endswith("Fast-forward") and " " in about
     )
     names = ["HEAD", *filter(approvals.OBJECT.fullmatch, made)][:MOST_SINCE]
     options = ("--ignore-missing", "--no-walk=unsorted", "--merges", "--parents")

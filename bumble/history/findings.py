@@ -79,6 +79,7 @@ CODES: dict[str, Code] = {
     # what bumble left, or derived
     "change-unfinished": Code("problem", "A change was cut off half written.", mends=True),
     "change-foreign": Code("problem", "Another installation left a change half done."),
+    "change-tracked": Code("problem", "git brought a half-done change, of which nothing is used."),
     "change-unreadable": Code("problem", "The record of a cut-off change can't be read."),
     "file-stray": Code("problem", "A killed writer left a temporary file.", mends=True),
     "cache-stray": Code("note", "A killed writer left a temporary file in a cache.", mends=True),
@@ -104,8 +105,8 @@ CODES: dict[str, Code] = {
     "git-missing": Code("note", "git is not installed: the folder has no history."),
     "git-none": Code("note", "The folder is not in a git repository: it has no history."),
     "git-foreign": Code("note", "The git repository belongs to somebody else; it is not read."),
-    "git-strange": Code(
-        "note", "Its `.git` names programs or leads elsewhere: no commit until you trust it."
+    "git-strays": Code(
+        "note", "Its `.git` leads to a repository that does not know of the folder."
     ),
     "git-trap": Code("problem", "A pipe or a device lies where git reads a file."),
     "git-cut-off": Code(
@@ -124,6 +125,7 @@ CODES: dict[str, Code] = {
     "git-driver": Code(
         "note", "git has not been told how to merge an entity's files by meaning.", mends=True
     ),
+    "git-tracked": Code("problem", "git keeps files that are derived."),
 }
 
 

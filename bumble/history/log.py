@@ -67,36 +67,24 @@ class Commit(Struct, frozen=True):
         return next((value for key, value in self.trailers if key == name), "")
 
 
-def repository(root: Path, *, trusted: bool = False) -> git.Git:
-    """Return git in the repository of a folder.
+def require(root: Path) -> None:
+    """See to it that there is a history.
 
     Raises:
-        HistoryMissingError: If there is none, or no git.
-        HistoryClosedError: If nothing of it may be read.
+        HistoryMissingError: If there is none.
+        HistoryClosedError: If it belongs to somebody else.
     """
-    place = git.at(root, trusted=trusted)
+    place = git.at(root)
     if place is None:
         raise HistoryMissingError(root)
-    if place.closed:
-        raise HistoryClosedError(root, place.closed)
-    if not git.installed():
-        raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
-    return place
-
-
-def require(root: Path) -> git.Git:
-    """Return git in the repository of a folder, if that has a history.
-
-    Raises:
-        HistoryMissingError: If it has none.
-        HistoryClosedError: If nothing of it may be read.
-    """
-    place = repository(root)
+    if place.foreign:
+        raise HistoryClosedError(root, place.foreign, place.advice)
     answer = place.call("rev-parse", "--verify", "--quiet", "HEAD")
+    if answer.code == git.NOT_INSTALLED:
+        raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
     if answer.code != 0:
         why = answer.why if answer.err else "nothing has been committed yet"
         raise HistoryMissingError(root, why, "It begins with the next change.")
-    return place
 
 
 def read(
@@ -221,21 +209,16 @@ def wholes(root: Path, paths: Sequence[str], revision: str) -> list[bytes | None
     return [companions.whole(path, data[2 * n], data[2 * n + 1]) for n, path in enumerate(paths)]
 
 
-def uncommitted(root: Path, *, trusted: bool) -> list[Version]:
+def uncommitted(root: Path) -> list[Version]:
     """Return the files that differ from the last commit, new ones included.
-
-    Args:
-        root: Of the entity.
-        trusted: Whether git may read the files by programs that came with the folder.
 
     Raises:
         HistoryUnreadableError: If git can't tell.
     """
-    place = repository(root, trusted=trusted)
-    changed = place.call("--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
+    changed = git.call(root, "--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
     if changed.code != 0:
         raise HistoryUnreadableError(root, changed.why)
-    new = place.call("ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    new = git.call(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
     names = {*changed.text.split("\0"), *new.text.split("\0")} - {""}
     paths = sorted({companions.record_of(name) or name for name in names})
     return [

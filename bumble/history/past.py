@@ -60,24 +60,26 @@ def find(root: Path, moment: datetime) -> PastCommit:
         HistoryUnreadableError: If git gives up.
         PastMissingError: If the history begins later, or the entity came into it later.
     """
-    place = log.require(root)
+    log.require(root)
     asked = ("log", "-1", "--first-parent", "--format=%H %ct")
     until = int(moment.timestamp())
     row = _answer(root, *asked, f"--min-age={until}", "HEAD").split() if until > 0 else []
     if not row:
-        raise PastMissingError(root, _why_nothing(root, place))
+        raise PastMissingError(root, _why_nothing(root))
     commit, at = row[0], datetime.fromtimestamp(int(row[1]), UTC)
-    prefix = place.repository.prefix.rstrip("/")
+    place = git.at(root)
+    prefix = place.repository.prefix.rstrip("/") if place else ""
     tree = _tree(root, commit, prefix)
     if not tree:
         raise PastMissingError(root, f"{prefix}/ was not in the repository yet")
     return PastCommit(commit, at, tree)
 
 
-def _why_nothing(root: Path, place: git.Git) -> str:
+def _why_nothing(root: Path) -> str:
     first = _answer(root, "log", "--first-parent", "--format=%ct", "HEAD").split()[-1]
     begin = f"{datetime.fromtimestamp(int(first), UTC):%Y-%m-%d %H:%M} UTC"
-    if (place.repository.common / "shallow").exists():
+    place = git.at(root)
+    if place is not None and (place.repository.common / "shallow").exists():
         return (
             f"this clone was made without what lies before {begin}\n"
             "`git fetch --unshallow` there brings the rest."

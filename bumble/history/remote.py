@@ -21,6 +21,7 @@ from bumble.entity import approvals, changes, commits, companions, git_operation
 from bumble.entity.folder import ENTITY_FILE, PRIVATE
 from bumble.errors import (
     FolderOutdatedError,
+    HistoryMissingError,
     HistoryUnreadableError,
     MergeUnfinishedError,
     RefusedError,
@@ -60,14 +61,20 @@ def place_of(root: Path, *, trusted: bool) -> git.Git:
 
     Raises:
         HistoryMissingError: If there is no repository.
-        HistoryClosedError: If nothing of it may be read.
         SyncError: If it would obey what came with the folder.
     """
-    place = log.repository(root, trusted=trusted)
-    named = "" if trusted else place.programs(("include",), git.REACHING, but=clone.DRIVER_KEY)
-    if strange := named or place.strange:
+    place = git.at(root, trusted=trusted)
+    if place is None:
+        raise HistoryMissingError(root)
+    if not git.installed():
+        raise HistoryMissingError(root, "git is not installed here", "Install it, and try again.")
+    if place.closed:
+        raise SyncError(root, place.closed, "`bumble doctor` says more.")
+    named = place.reaching_programs(but=clone.DRIVER_KEY)
+    if not trusted and (named or place.strays):
+        what = f"its own git config has {', '.join(named)}" if named else place.outside_repository
         advice = f"If that is yours: `bumble config trust {shlex.quote(str(root))}`, then again."
-        raise SyncError(root, strange, advice)
+        raise SyncError(root, what, advice)
     return place
 
 

@@ -197,12 +197,9 @@ def _why_passed(commit: log.Commit, undone: set[str]) -> str:
         return "not made by bumble"
     if commit.id in undone:
         return "undone already"
-    passed = {
-        "chat": "a conversation",
-        "new": "how it began",
-        "person forget": FORGOTTEN,
-        UNDO: "an undo",
-    }
+    if commit.cycle == UNDO:
+        return "an undo"
+    passed = {"chat": "a conversation", "new": "how it began", "person forget": FORGOTTEN}
     return passed.get(commit.cycle, "nothing that is undone")
 
 

@@ -220,6 +220,7 @@ def create(path: Path) -> SqliteStore:
         store.set_meta("schema", VERSION)
         store.set_meta("token", token)
         store.set_meta("mark", installation.mark(_marked(token)))
+        disk.take_over(path)
         return store
 
 
@@ -256,6 +257,8 @@ def open_to_read(path: Path) -> SqliteStore:
 
 
 def _opened(path: Path, flags: int) -> SqliteStore:
+    if disk.is_passed_over(path):
+        raise IndexUnusableError(path, "git brought it")
     path = disk.settled(path)
     if not path.is_file():
         raise IndexUnusableError(path, "there is no index yet")

@@ -94,7 +94,7 @@ def propose(
     except ChangeUnfinishedError:  # the next process will finish it
         raise
     except UserError:
-        review_branch.drop(root, [name], trusted=policy.trusted)
+        review_branch.drop(root, [name])
         raise
 
 
@@ -102,15 +102,15 @@ def _begin(
     root: Path, place: Git, name: str, proposed: ChangeSet, policy: commits.CommitPolicy
 ) -> None:
     """Make the branch, and take away those that a killed process made and nothing speaks of."""
-    review_branch.drop(root, stray(root), trusted=policy.trusted)
+    review_branch.drop(root, stray(root))
     review_branch.make(root, place, name, proposed, policy)
 
 
-def sweep(root: Path, *, timeout_seconds: float, trusted: bool = False) -> None:
+def sweep(root: Path, *, timeout_seconds: float) -> None:
     """Take away the branches that nothing speaks of, decided or of a killed process."""
     if stray(root):
         with changes.held(root, timeout_seconds=timeout_seconds):
-            review_branch.drop(root, stray(root), trusted=trusted)
+            review_branch.drop(root, stray(root))
 
 
 def stray(root: Path) -> list[str]:

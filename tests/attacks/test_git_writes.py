@@ -50,7 +50,7 @@ def test_nothing_is_written_through_a_link_in_the_private_folder(
     ran = ada.ok("knowledge", "set", "Pets", "A dog.")
     assert (outside.read_text() if outside.exists() else "") in ("", "# mine\n")
     assert outside.exists() is (way != "dangling")
-    assert f"git would write elsewhere, by {place}" in ran.err
+    assert f"git would write to {place}, which has another name elsewhere" in ran.err
     assert subjects(ada.entity.root) == before
 
 
@@ -63,7 +63,7 @@ def test_a_link_deeper_in_the_private_folder_leads_nowhere(
     place.rename(outside)
     place.symlink_to(outside)
     ran = ada.ok("knowledge", "set", "Pets", "A dog.")
-    assert f"git would write elsewhere, by {place}" in ran.err
+    assert f"`.git` leads to {outside}, which does not know of this folder" in ran.err
 
 
 @pytest.mark.parametrize("inner", turns(4, PIPES))

@@ -157,8 +157,7 @@ def _decide(
         ]
     if not dry_run:
         opening.rules_from_elsewhere(opened)  # looked at while their branches are there
-        wait = opened.config.limits.lock_timeout_seconds
-        held.sweep(root, timeout_seconds=wait, trusted=opened.settings.trusted)
+        held.sweep(root, timeout_seconds=opened.config.limits.lock_timeout_seconds)
         if verb == "accept":
             opening.forget_again(opened, brought_by="What was accepted")
     for title in knowledge.narrowed(before, knowledge.readable(opened.entity.knowledge)):

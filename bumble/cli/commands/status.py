@@ -262,13 +262,12 @@ def _due(look: Look) -> Part:
 
 def _uncommitted(look: Look) -> Part:
     """Say what is written and waits for git, and why; None where nothing does."""
-    root, trusted = look.opened.root, look.opened.settings.trusted
-    waiting, place = uncommitted.notes(root), git.at(root, trusted=trusted)
+    waiting, place = uncommitted.notes(look.opened.root), git.at(look.opened.root)
     if not waiting or place is None:
         return None, ""
-    whys = [place.unsafe] if place.unsafe else []
-    if under_way := place.repository.under_way:
-        whys.append(f"{under_way} is under way; finish it first")
+    whys = [
+        f"{name} is under way; finish it first" for name in [place.repository.under_way] if name
+    ]
     locks = git_operations.locks(place.repository)
     whys += [f"{lock} is there: another git is at work, or was killed" for lock in locks]
     titles, why = [note.title for note in waiting], next(iter(whys), None)

@@ -331,12 +331,7 @@ def drop_caches(entity: Entity, caches: Iterable[Path]) -> None:
 
 
 def scrub_traces(
-    entity: Entity,
-    plans: Sequence[Forgetting],
-    at: place.Place,
-    *,
-    policy: commits.CommitPolicy,
-    zone: tzinfo,
+    entity: Entity, plans: Sequence[Forgetting], at: place.Place, *, name: str, zone: tzinfo
 ) -> tuple[str, ...]:
     """Take a person out of the ledgers, the notes of commits that wait, and the index.
 
@@ -344,7 +339,7 @@ def scrub_traces(
         entity: Who forgets.
         plans: What was forgotten.
         at: Where its index stands. One that it left behind in the folder forgets, too.
-        policy: How its commits are made, and in whose name.
+        name: What the entity is called.
         zone: Its time zone.
 
     Returns:
@@ -361,9 +356,10 @@ def scrub_traces(
     for path in (entity.ledger, entity.runs):
         _scrub_ledger(path, tells)
     uncommitted.reword(entity.root, tells)
-    # what told of them waits no more
-    review_branch.drop(entity.root, review_queue.stray(entity.root), trusted=policy.trusted)
-    shred = partial(sync.sync, entity, None, name=policy.name, zone=zone, shreds=True)
+    review_branch.drop(
+        entity.root, review_queue.stray(entity.root)
+    )  # what told of them waits no more
+    shred = partial(sync.sync, entity, None, name=name, zone=zone, shreds=True)
     remains: tuple[str, ...] = ()
     if entity.vectors.exists():
         remains += shred(where=place.of(entity)).notes
@@ -563,5 +559,5 @@ def forget_again(
         change_set = ChangeSet(TITLE, done.changes)
         commits.apply(entity.root, change_set, policy, timeout_seconds=timeout_seconds)
         drop_caches(entity, caches)
-        scrub_traces(entity, [done], at, policy=policy, zone=zone)
+        scrub_traces(entity, [done], at, name=policy.name, zone=zone)
     return done

@@ -86,20 +86,18 @@ def test_an_index_behind_its_files_shows_what_stands_there(ada: Run) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @pytest.mark.parametrize("name", ["memory.db", "memory.db-journal"])
-def test_an_index_that_git_brought_is_refused(ada: Run, name: str) -> None:
+def test_an_index_that_git_brought_is_passed_over(ada: Run, name: str) -> None:
     root = ada.entity.root
     forge(ada.entity.vectors)  # by one who had it from here: its mark is ours
     ada.file(name).touch()
     git(root, "init", "-q")
     git(root, "add", "-f", name)
-    for words in (["recall", "lighthouse", "--plain"], ["doctor"]):
-        ran = ada(*words)
-        assert (ran.code, ran.out) == (13, "")
-        assert f"{root}: git keeps {name}" in ran.err
-        assert f"git -C {root} rm -r -f --quiet {name}" in ran.err
-    git(root, "rm", "-r", "-f", "--quiet", name)
-    assert not ada.file(name).exists()
-    ada.ok("recall", "lighthouse")
+    ran = ada.ok("recall", "lighthouse", "--plain")
+    assert f"git keeps {name}: nothing of it is used" in ran.err
+    assert f"rm -r --cached {name}" in ran.err
+    assert LIE not in ran.out
+    assert "git keeps" not in ada.ok("recall", "lighthouse").err
+    assert ada("doctor", "--json").out.count("git-tracked") == 1
 
 
 def test_a_bundle_restores_no_index(ada: Run, tmp_path: Path) -> None:
