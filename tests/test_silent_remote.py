@@ -101,3 +101,19 @@ def test_what_a_remotes_program_leaves_running_is_ended_too(
     size = beats.stat().st_size
     time.sleep(0.3)
     assert beats.stat().st_size == size
+
+
+def test_a_remote_that_goes_on_talking_is_waited_for(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "SILENCE_SECONDS", 0.6)
+    program = tmp_path / "ssh"
+    program.write_text("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do echo $i >&2; sleep 0.2; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH", str(program))
+    follows(run.entity.root, "ssh://nobody@example.invalid/x")
+    done = run("sync")
+    assert done.code == 13
+    assert "nothing came" not in done.err
+    monkeypatch.setattr(git, "NETWORK_TIMEOUT_SECONDS", 0.5)
+    assert "git took longer than 0.5 s" in run("sync").err

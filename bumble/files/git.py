@@ -11,12 +11,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import queue
 import shlex
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,7 +33,7 @@ TIMEOUT_SECONDS = 30
 NETWORK_TIMEOUT_SECONDS = 300
 SILENCE_SECONDS = 30  # of another machine
 GRACE_SECONDS = 2  # to end in
-PIECE_BYTES = 1 << 16
+LOOK_SECONDS = 0.2  # whether it has said something
 PROTOCOLS = "file:git:http:https:ssh"  # of addresses; `ext::` would be a program
 NOT_INSTALLED = 127  # as a shell says it
 REFUSED = 128  # as git ends where it will not begin
@@ -470,38 +468,23 @@ def _start(
 def _watched(
     process: subprocess.Popen[bytes], timeout_seconds: float, silence_seconds: float
 ) -> tuple[bytes, bytes]:
-    """Read what git says as long as it says something.
+    """Read what git says as long as it says something; on Windows that shows only at its end.
 
     Raises:
         TimeoutExpired: If it is silent, or goes on, for too long; its timeout says which.
     """
-    pieces: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
-    streams = (process.stdout, process.stderr)
-
-    def pump(number: int) -> None:
-        stream = streams[number]
-        while stream is not None and (piece := os.read(stream.fileno(), PIECE_BYTES)):
-            pieces.put((number, piece))
-        pieces.put((number, b""))
-
-    if process.stdin is not None:
-        process.stdin.close()
-    for number in range(2):
-        threading.Thread(target=pump, args=(number,), daemon=True, name="git-output").start()
-    until = time.monotonic() + timeout_seconds
-    said = (bytearray(), bytearray())
-    left = 2
-    while left:
-        rest = max(0.0, until - time.monotonic())
+    began = heard = time.monotonic()
+    said = 0
+    while True:
         try:
-            number, piece = pieces.get(timeout=min(rest, silence_seconds))
-        except queue.Empty:
-            limit = silence_seconds if rest > silence_seconds else timeout_seconds
-            raise subprocess.TimeoutExpired(process.args, limit) from None
-        said[number].extend(piece)
-        left -= not piece
-    process.wait(timeout=silence_seconds)
-    return bytes(said[0]), bytes(said[1])
+            return process.communicate(timeout=LOOK_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            before, said = said, len(error.output or b"") + len(error.stderr or b"")
+            now = time.monotonic()
+            heard = now if said > before or os.name != "posix" else heard
+            for since, limit in ((heard, silence_seconds), (began, timeout_seconds)):
+                if now - since >= limit:
+                    raise subprocess.TimeoutExpired(process.args, limit) from None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
