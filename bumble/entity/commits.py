@@ -454,8 +454,6 @@ class Commits:
     ) -> PendingCommit:
         """Put down what is about to be written."""
         folder = self.root / ".bumble" / uncommitted.NOTES
-        with disk.translate_os_errors(folder):
-            disk.make_folder(folder)
         numbers = [int(file.stem) for file in folder.glob("*.json") if file.stem.isdigit()]
         note = uncommitted.note_of(
             folder / f"{max(numbers, default=0) + 1:08}.json", change_set, after

@@ -123,11 +123,7 @@ def put(note: PendingCommit) -> None:
     data: dict[str, Any] = asdict(note)
     del data["file"]
     text = json.dumps(data, sort_keys=True).encode(errors="replace").decode()
-    temporary = note.file.with_suffix(".new")  # a killed writer's is taken over by the next
-    disk.remove(temporary)
-    with disk.translate_os_errors(temporary):
-        disk.write_synced(temporary, installation.signed(note.file.name, text), mode=None)
-    disk.move(temporary, note.file)
+    disk.write_atomic(note.file, installation.signed(note.file.name, text))
 
 
 def _read(file: Path, *, adopts: bool = False) -> PendingCommit | None:

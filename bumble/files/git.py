@@ -71,6 +71,7 @@ OFF = {
     "core.fsmonitor": "false",
     "safe.bareRepository": "explicit",
     "log.showSignature": "false",
+    "tag.gpgSign": "false",  # by its program, and with a message, by its editor
     # what users never want kept is meant for their own work, not for what an entity remembers
     "core.excludesFile": os.devnull,
 }
@@ -87,10 +88,12 @@ MOVES_BRANCHES = frozenset(("fast-import", "branch"))  # which a hook may be tol
 NO_FILTER = ("unspecified", "unset", "set")
 NAMING = (b"filter", b"include", b"hook", b"lfs")  # in what else names programs for these
 OWNERS_OWN = ("system", "global", "command")  # the scopes of settings that came with no folder
-# Ends of settings that name a program, or send git elsewhere, where it reaches out or merges.
+# Ends of settings that name a program, a file to write, or send git elsewhere, where it reaches out
+# or merges.
 REACHING = (
     *(".uploadpack", ".receivepack", ".vcs", ".proxy", ".helper", ".insteadof", ".pushinsteadof"),
     *("core.sshcommand", "core.gitproxy", "core.askpass", "ssh.variant", ".driver", ".path"),
+    *("core.alternaterefscommand", ".savecookies", ".bundleuri"),
 )
 LFS_PROGRAMS = ("lfs.extension.", "lfs.customtransfer.", "lfs.standalonetransferagent")
 

@@ -106,12 +106,18 @@ def test_a_shallow_clone_gets_what_the_merge_needs(life: Run, away: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "setting", ["core.sshCommand", "remote.origin.uploadpack", "merge.evil.driver"]
+    "setting",
+    [
+        *("core.sshCommand", "remote.origin.uploadpack", "merge.evil.driver"),
+        *("core.alternateRefsCommand", "http.saveCookies", "fetch.bundleURI"),
+    ],
 )
 def test_no_program_of_the_repositorys_own_config_runs(
     life: Run, away: Path, tmp_path: Path, setting: str
 ) -> None:
     lived(life.entity.root, 1)
+    lent = life.entity.root / ".git" / "objects" / "info" / "alternates"
+    lent.write_text(f"{away / '.git' / 'objects'}\n")
     git(life.entity.root, "config", setting, f"touch {tmp_path / 'ran'};false")
     ran = life("sync")
     assert (ran.code, setting.lower() in ran.err) == (13, True)

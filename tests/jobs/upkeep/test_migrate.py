@@ -92,14 +92,18 @@ def test_what_it_was_is_an_archive_where_git_has_not_all_of_it(
 @needs_git
 @pytest.mark.parametrize("version", KEPT)
 def test_in_git_it_is_a_tag_and_the_migration_a_commit(
-    older: Callable[[int], Run], version: int
+    older: Callable[[int], Run], version: int, tmp_path: Path
 ) -> None:
     run = older(version)
     root = run.entity.root
     git(root, "init", "-q")
     git(root, "add", "-A")
     git(root, "-c", "user.name=Sam", "-c", "user.email=sam@example.org", "commit", "-qm", "life")
+    git(root, "config", "tag.gpgSign", "true")
+    for key in ("core.editor", "gpg.program"):
+        git(root, "config", key, f"touch {tmp_path / 'ran'};false")
     run.ok("migrate")
+    assert not (tmp_path / "ran").exists()
     assert subjects(root) == [f"migrate: format {SCHEMA_VERSION}", "life"]
     assert git(root, "log", "-1", "--format=%s", f"bumble-format-{version}") == "life"
     assert git(root, "status", "--porcelain") == ""
