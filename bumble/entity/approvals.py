@@ -204,8 +204,11 @@ def _made_here(repository: gitdir.Repository) -> frozenset[str]:
 
 def _reflog(repository: gitdir.Repository) -> list[tuple[str, str]]:
     """Return what git has noted of this folder, the oldest first: the commit, and how it came."""
-    log = (gitdir.content(repository.private / "logs/HEAD") or b"").decode(errors="replace")
-    rows = (line.partition("\t") for line in log.splitlines())
+    return _rows(gitdir.content(repository.private / "logs/HEAD"))
+
+
+def _rows(log: bytes | None) -> list[tuple[str, str]]:
+    rows = (line.partition("\t") for line in (log or b"").decode(errors="replace").split("\n"))
     return [(about.split(" ")[1], what) for about, _, what in rows if " " in about]
 
 
@@ -232,7 +235,7 @@ def _write(root: Path, note: Note) -> None:
 MAPPINGS = ("soma.yaml", "state.yaml")  # nothing works while these can't be read
 MARK = b"<<<<<<< "
 SEEN = f"{PRIVATE}/seen"  # how long git's log of HEAD was when all it brought was looked through
-MOST_UNSEEN = 100_000  # bytes of that log that are read with every command
+MOST_UNSEEN = 500  # lines of that log that are read with every command
 UNMERGED = "AUTO_MERGE"  # git leaves it until what conflicted is committed, after a stash too
 
 
@@ -254,18 +257,17 @@ def _has_moved(root: Path, repository: gitdir.Repository) -> bool:
     """Whether git's log of HEAD has more since the last look than commits that were made here."""
     new = unseen(root, repository)
     # but for commits that were made here, on what was here before
-    made = (line.partition(b"\t")[2] for line in new)
-    moved = any(not what.startswith((b"commit:", b"commit (initial):")) for what in made)
-    if not moved and sum(map(len, new)) > MOST_UNSEEN:
+    moved = any(not what.startswith(("commit:", "commit (initial):")) for _, what in new)
+    if not moved and len(new) > MOST_UNSEEN:
         note_look(root, repository)
     return moved
 
 
-def unseen(root: Path, repository: gitdir.Repository) -> list[bytes]:
-    """Return the lines of git's log of HEAD since the last look, the oldest first."""
+def unseen(root: Path, repository: gitdir.Repository) -> list[tuple[str, str]]:
+    """Return what git has noted of this folder since the last look, as `_reflog` does."""
     mark = (disk.read_cache(root / SEEN) or b"").strip()
     start = int(mark) if mark.isdigit() else 0
-    return (gitdir.content(repository.private / "logs" / "HEAD", start=start) or b"").splitlines()
+    return _rows(gitdir.content(repository.private / "logs" / "HEAD", start=start))
 
 
 def note_look(root: Path, repository: gitdir.Repository) -> None:

@@ -164,12 +164,11 @@ def _merged(root: Path) -> tuple[str, ...]:
     Commits by hand may have followed it: before one of bumble's it is looked at.
     """
     repository = gitdir.find(root)
-    lines = approvals.unseen(root, repository) if repository else []
-    rows = (line.decode(errors="replace").partition("\t") for line in reversed(lines))
+    rows = approvals.unseen(root, repository) if repository else []
     made = (
-        about.split(" ")[1]
-        for about, _, what in rows
-        if what.startswith(MERGES) and not what.endswith("Fast-forward") and " " in about
+        commit
+        for commit, what in reversed(rows)
+        if what.startswith(MERGES) and not what.endswith("Fast-forward")
     )
     names = ["HEAD", *filter(approvals.OBJECT.fullmatch, made)][:MOST_SINCE]
     options = ("--ignore-missing", "--no-walk=unsorted", "--merges", "--parents")
