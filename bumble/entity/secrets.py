@@ -6,7 +6,8 @@ found; an id of bumble's own is none, nor is an account number (IBAN), which eve
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from bumble import patterns
@@ -66,7 +67,6 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("a card's code", rf"(?i)\b(?:cvv2?|cvc2?)\b\s*(?:{_BE})?\s*\d{{3,4}}\b"),
     ("a login in an address", r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@"),
 )
-_SECRETS = [(what, patterns.compile(pattern)) for what, pattern in _PATTERNS]
 _CARD = patterns.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _OWN_ID = patterns.compile(r"[a-z]+_[0-9A-Z]{26}")
 _LONG = patterns.compile(r"(?<![\w/.-])[A-Za-z0-9_-]{28,}(?![\w/.-])")
@@ -102,36 +102,37 @@ def refuse(*texts: str) -> None:
 def _places(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield what is secret, and where; places that overlap are named once, the first."""
     spans: list[tuple[int, int]] = []
-    for what, start, end in _all(text):
-        if not any(start < other_end and other < end for other, other_end in spans):
-            spans.append((start, end))
-            yield what, start, end
-
-
-def _all(text: str) -> Iterator[tuple[str, int, int]]:
-    for what, pattern in _SECRETS:
+    for what, pattern, is_one in _SECRETS:
         for match in pattern.finditer(text):
-            yield what, match.start(), match.end()
-    for match in _CARD.finditer(text):
-        if _is_card([int(char) for char in match[0] if char.isdigit()]):
-            yield "a card number", match.start(), match.end()
-    for match in _LONG.finditer(text):
-        if _is_random(match[0]) and not _OWN_ID.fullmatch(match[0]):
-            yield "a key", match.start(), match.end()
+            start, end = match.span()
+            overlaps = any(start < other_end and other < end for other, other_end in spans)
+            if not overlaps and is_one(match[0]):
+                spans.append((start, end))
+                yield what, start, end
 
 
-def _is_card(digits: list[int]) -> bool:
+def _is_card(text: str) -> bool:
     """Whether digits have the check digit of a card.
 
     Source:
         Luhn, "Computer for verifying numbers", US patent 2,950,048 (1960).
     """
+    digits = [int(char) for char in text if char.isdigit()]
     doubled = [sum(divmod(digit * 2, 10)) for digit in digits[-2::-2]]
     return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def _is_random(text: str) -> bool:
-    """Whether a long run mixes cases and digits as no word or id does."""
+def _is_key(text: str) -> bool:
+    """Whether a long run mixes cases and digits as no word does, and is no id of bumble's."""
     kinds = ["0" if char.isdigit() else "A" if char.isupper() else "a" for char in text]
     turns = sum(kind != other for kind, other in pairwise(kinds))
-    return len(set(kinds)) == 3 and turns >= len(text) // 3
+    is_mixed = len(set(kinds)) == 3 and turns >= len(text) // 3
+    return is_mixed and not _OWN_ID.fullmatch(text)
+
+
+# What is secret, how it looks, and what else has to hold of it.
+_SECRETS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
+    *((what, patterns.compile(pattern), bool) for what, pattern in _PATTERNS),
+    ("a card number", _CARD, _is_card),
+    ("a key", _LONG, _is_key),
+)
