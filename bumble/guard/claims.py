@@ -94,6 +94,9 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
         return False
     if n > 0:
         return not (sentence.language == "de" and _follows_article(sentence, n))
+    everyday = words.common(sentence.language, _EVERYDAY)
+    if word in everyday and _is_own(sentence.tokens[0].casefold(), sentence.language):
+        return False  # "Vielleicht war"
     following = sentence.tokens[1].casefold() if len(sentence.tokens) > 1 else ""
     return (  # a first word has a capital in any case
         sum(char.isupper() for char in sentence.tokens[0]) > 1
@@ -198,6 +201,7 @@ _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no
     r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
 )
 _COMMONEST = 500  # words, of which hardly one is a name
+_EVERYDAY = 1000  # likewise, of those that are its language's own
 _TOLD_APART = ("en", "de")  # whose own words are seldom another language's
 _TITLED = patterns.compile(r"\b(?:dr\.|herrn?|frau) (\w+)")
 _JOINED = patterns.compile(r"(?=\b(\w+) (?:und|oder) (\w+))")  # what is beside a name is one, too

@@ -342,8 +342,8 @@ def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) 
             for one in fact.sentences
         )
         said = [one for one in sentences if not one.inference]
-        places = {one.place for one in said}
-        lost = [one.text for one in before.sentences if one.place not in places]
+        kept = {one.place: one.text for one in said}  # mended, it may have lost its number
+        lost = [one.text for one in before.sentences if kept.get(one.place) != one.text]
         alone = stems(*lost) - stems(*shown.names.values(), *(one.text for one in said))
         gone = (name for name in fact.replaces if alone.isdisjoint(stems(there.get(name, ""))))
         return replace(fact, sentences=sentences, replaces=tuple(gone) if said else ())

@@ -89,6 +89,8 @@ def test_numbers_and_dates_nobody_said_are_found(text: str) -> None:
         ("Sam mag die Katzen.", "Sam: Ich mag meine Katze."),
         ("Sie kommt am 24. Mai.", "Ich komme am 24. Mai."),
         ("Sie hat drei Kinder und heißt Eva.", "Ich bin Eva und habe 3 Kinder."),
+        ("Vielleicht ist Sam am Hafen.", "ich bin wohl bald am Hafen"),
+        ("Natürlich hat Sam einen Hund.", "klar hab ich nen Hund"),
     ],
 )
 def test_german_nouns_are_no_names(text: str, source: str) -> None:

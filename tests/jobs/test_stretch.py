@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,9 @@ SIZE = claim("The waist is 68 cm and the skirt 62 cm.", "m1", rests=["waist is 6
 LUNCH = claim("Neuza comes to lunch on Sunday.", "m1", rests=["Neuza comes to lunch"])
 
 
-def fitted(entity: Entity, *new: Any, replaces: list[str]) -> dict[str, str]:
+def fitted(
+    entity: Entity, *new: Any, replaces: list[str], again: Sequence[Any] = ()
+) -> dict[str, str]:
     """Tell of a dress and a visit, then make facts of what is said of both a day later."""
     heard(entity, SIZES)
     dealt(entity, makes(SIZE, knowledge=[fact("Dress", SIZE), fact("Visit", LUNCH)]))
@@ -213,7 +216,7 @@ def fitted(entity: Entity, *new: Any, replaces: list[str]) -> dict[str, str]:
         for name, said in text.items()
     }
     learnt = fact("Dress", *new, replaces=[label[name] for name in replaces])
-    answers = ScriptedModel([makes("We talked.", knowledge=[learnt])])
+    answers = ScriptedModel([makes("We talked.", knowledge=[learnt]), *map(mends, again)])
     apply(runtime, stretch.run(replace(runtime, model=answers), job))
     return sections(entity)
 
@@ -235,6 +238,18 @@ def test_what_follows_by_counting_takes_the_place_of_what_it_was_counted_from(
     half = claim("The waist is 33 cm on each side.", "m1", rests=["waist is 66 cm"])
     assert fitted(entity, half, replaces=["Dress"])["Dress"] == half["text"]
     assert not list(beliefs.BELIEF.readable(entity.beliefs))
+
+
+def test_what_lost_its_number_when_it_was_mended_replaces_no_number(entity: Entity) -> None:
+    wrong = claim("The waist is 44 cm.", "m1", rests=["waist is 66 cm"])
+    again = {
+        "place": "s2",
+        "text": "Sam told of it.",
+        "cites": ["m1"],
+        "rests_on": ["waist is 66 cm"],
+    }
+    after = fitted(entity, wrong, replaces=["Dress"], again=[again])
+    assert after["Dress"].startswith(SIZE["text"])
 
 
 def test_what_only_a_dropped_or_inferred_sentence_would_replace_stays(entity: Entity) -> None:
