@@ -95,6 +95,8 @@ def time_of(
     ]
     # "tomorrow" that was cut out of "the day after tomorrow" is another day
     is_cut = not near.times.offsets <= whole.times.offsets
+    if named:  # "esta noche" is no night ahead
+        near = replace(near, times=replace(near.times, spans=near.times.spans - {1}))
     days = (() if is_cut else _days(near.times, at) or _abbreviated(when, language, at)) or _days(
         without_doubt(whole.times), at
     )
@@ -264,7 +266,8 @@ def _hours_of_words(language: str) -> Mapping[str, str]:
 
 def _apart(text: str, language: str) -> str:
     """Write a day and its part as two words: `Freitagabend`; a part of two with a hyphen."""
-    days = [day for day in values.calendar_words(language).weekdays if len(day) >= LEAST_LETTERS]
+    terms = values.calendar_words(language)
+    days = [day for day in (*terms.weekdays, *terms.relative) if len(day) >= LEAST_LETTERS]
     parts = templates.load(language).hours
     for part in parts:
         text = text.replace(part.replace("-", " "), part)
@@ -423,7 +426,10 @@ def _days(times: values.Times, at: datetime) -> list[date]:
         )
     if not exact and (times.weekdays or times.dated or times.ordinals):
         week = timedelta(days=7 if times.next_week else 0)
-        exact = {day for day in values.days_of(times, at) if day >= today + week}
+        # "Friday the 18th" is told by its day, too
+        told = replace(times, weekdays=frozenset()) if times.ordinals else times
+        exact = {day for day in values.days_of(told, at) if day >= today + week}
+        exact = {day for day in exact if day.weekday() in times.weekdays} or exact
     later = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
     if not exact or (later and exact == {today}):  # "today in a week"
         exact = later
@@ -439,25 +445,27 @@ def _abbreviated(when: str, language: str, at: datetime) -> list[date]:
 
 
 def _hours(
-    clock: values.Number, parts: Collection[str], at: datetime, *, soon: bool, is_so: bool
+    named: values.Number, parts: Collection[str], at: datetime, *, soon: bool, is_so: bool
 ) -> tuple[timedelta, ...]:
     """Return which hours of a day a time of day may be, likeliest first.
 
     Args:
-        clock: The time of day.
+        named: The time of day.
         parts: The parts of a day that are named.
         at: Now.
         soon: Whether it may be one of today.
         is_so: Whether one before people get up is meant as it is said.
     """
-    half = min(clock.hours, key=lambda hour: abs(hour - clock.value % NOON))
+    if named.word in clock.MIDNIGHTS:  # with which the day ends
+        return (timedelta(days=1),)
+    half = min(named.hours, key=lambda hour: abs(hour - named.value % NOON))
     early = timedelta(minutes=round(half * 60))
     late = early + timedelta(hours=NOON)
-    if "night" in parts and half < NIGHTLY and clock.value <= NOON:  # past midnight
+    if "night" in parts and half < NIGHTLY and named.value <= NOON:  # past midnight
         return (late + timedelta(hours=NOON),)
-    if clock.value >= NOON or not LATE.isdisjoint(parts):
+    if named.value >= NOON or not LATE.isdisjoint(parts):
         return (late,)
-    if "early" in parts or clock.word.startswith("0"):
+    if "early" in parts or named.word.startswith("0"):
         return (early,)
     if half < WAKING and not is_so:
         return (late,)

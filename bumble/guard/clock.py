@@ -46,11 +46,10 @@ _MINUTES = frozenset(
     ["minute", "minutes", "minuten", "minutos", "minuti", "min", "minuuten", "دقيقة", "دقائق"]
 )
 _FILLERS = OCLOCK | _MINUTES | frozenset(["le", "la", "un", "a", "il"])
-_NOONS = """
-noon midday mittag midi mediodia mezzogiorno middag meio-dia
-midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite
-"""
-NOONS = frozenset(_NOONS.split())
+_NOONS = "noon midday mittag midi mediodia mezzogiorno middag meio-dia"
+_MIDNIGHTS = "midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite"
+MIDNIGHTS = frozenset(_MIDNIGHTS.split())
+NOONS = MIDNIGHTS.union(_NOONS.split())
 # Languages in which half nine is half past eight.
 _BEFORE_HOUR = frozenset(["de", "nl", "sv", "da", "no"])
 _NAMING = OCLOCK | _MINUTES | frozenset(["moins", "menos", "meno", "past", "الا"])

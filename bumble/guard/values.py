@@ -67,6 +67,7 @@ saturday: субботы, субботе; sunday: воскресенья, вос
 thursday: четверга; saturday: суботи, суботі; sunday: неділі""",
 }
 _EITHER_WAY = {"कल": (-1, 1), "परसों": (-2, 2)}  # days from now: before, or after it
+_MORNING = patterns.compile(r"\bla\W{1,3}manana\b")  # of Spanish: it is no "mañana"
 _AHEAD = frozenset(("fra", "daqui", "dentro", "within"))  # likewise, before a span from now
 UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "hour": 1 / 24, "minute": 1 / 1440}
 _LEADING = 20  # of a language's words, the commonest: "på", "u", "pe"
@@ -119,8 +120,11 @@ _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentenc
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
 )
-_DAY_AND_MONTH = patterns.compile(  # "am 26.6.": likewise
-    r"(\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+\d{1,2}\.\d{1,2}\.)(?!\d)",
+_DAY_AND_MONTH = patterns.compile(  # "am 26.6.", "Fr 26.6.", "26.6. um 9": likewise
+    r"(?:\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+"
+    r"|\b(?:[^\W\d_]+(?:tag|dag|woch)|mo|di|mi|do|fr|sa|so)\.?,?\s+)"
+    r"\d{1,2}\.\d{1,2}\.(?!\d)"
+    r"|\b\d{1,2}\.(?:0?[1-9]|1[0-2])\.(?=\s+(?:um|ab|kl|\d))",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)
@@ -505,7 +509,7 @@ def with_days(text: str) -> str:
     if not text.isascii():
         text = _unspaced_times().sub(r" \g<0> ", number_words.with_digits(text))
         text = _UNSPACED_DAY.sub(r" \1º ", text)
-    text = _DAY_AND_MONTH.sub(r"\g<1>00", text)
+    text = _DAY_AND_MONTH.sub(r"\g<0>00", text)
     return _DAY_DOT.sub(lambda found: f"{found[1] or found[2]}º", text)
 
 
@@ -662,7 +666,8 @@ def _times(
     dated |= {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
     dated |= {one for first, *more in _SHORT_DATE.findall(text) for one in _either(first, *more)}
     perhaps = {one for pair in _DECIMAL.findall(text) for one in _either(*pair)}
-    offsets = {terms.relative[one] for one in terms.relative_words.findall(" ".join(tokens))}
+    line = _MORNING.sub("", " ".join(tokens))
+    offsets = {terms.relative[one] for one in terms.relative_words.findall(line)}
     named = {terms.months[token] for token in tokens if token in terms.months}
     return Times(
         frozenset(dated),

@@ -76,3 +76,24 @@ def test_how_long_before_a_time_is_parted_from_it(
     said: str, language: str, hours: float, rest: str
 ) -> None:
     assert due_time.before(said, language) == (timedelta(hours=hours), rest)
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "due"),
+    [
+        ("Friday the 18th at 3pm", "en", (18, 15)),
+        ("vendredi 18 à 15h", "fr", (18, 15)),
+        ("Freitag 18.12. 15 Uhr", "de", (18, 15)),
+        ("am Dienstag 15.12.", "de", (15, 9)),
+        ("Saturday at midnight", "en", (6, 0)),
+        ("um Mitternacht", "de", (2, 0)),
+        ("esta noche", "es", (1, 21)),
+        ("el sábado por la mañana", "es", (5, 9)),
+        ("mañana a las 8 de la mañana", "es", (2, 8)),
+        ("morgenavond", "nl", (2, 18)),
+    ],
+)
+def test_what_names_a_day_twice_is_that_day(said: str, language: str, due: tuple[int, int]) -> None:
+    day, hour = due
+    found = due_time.time_of(said, said, language, TUESDAY)
+    assert found == datetime(2026, 12, day, hour, tzinfo=UTC)
