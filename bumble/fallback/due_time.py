@@ -31,6 +31,7 @@ LEAST_LETTERS = 4  # of a weekday cut short
 REACH = 2  # words behind what was marked that may belong to it
 EITHER_WAY = 2  # days from now that may be before or after it
 A_WEEK = 12  # days from the first to the last that "next week" may mean
+A_MONTH = timedelta(days=31)
 NIGHTLY = 5  # hours before it are, at night, past midnight
 EVENING, ASLEEP = 18, 11  # hours: before the one "at 11" is no hour of the night
 WAKING = 6  # hours before it are of the afternoon, unless it is said
@@ -426,10 +427,10 @@ def _days(times: values.Times, at: datetime) -> list[date]:
         )
     if not exact and (times.weekdays or times.dated or times.ordinals):
         week = timedelta(days=7 if times.next_week else 0)
-        # "Friday the 18th" is told by its day, too
-        told = replace(times, weekdays=frozenset()) if times.ordinals else times
-        exact = {day for day in values.days_of(told, at) if day >= today + week}
-        exact = {day for day in exact if day.weekday() in times.weekdays} or exact
+        exact = {day for day in values.days_of(times, at) if day >= today + week}
+        # "Friday the 18th" is told by both; "Thursday 7" is no day of next month
+        told = {day for day in exact if day.day in times.ordinals and day <= today + A_MONTH}
+        exact = {day for day in told if day.weekday() in times.weekdays} or exact
     later = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
     if not exact or (later and exact == {today}):  # "today in a week"
         exact = later
