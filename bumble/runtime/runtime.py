@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from bumble.index.memory import Memory  # a runtime is handed one: nothing of it is used here
     from bumble.runtime.job import JobResult
 
-# A model elsewhere, of a window from here on of which enough is used, is shown so many times what
-# is recalled for others.
-LARGE_WINDOW_TOKENS, LARGE_USED_TOKENS, LARGE_TIMES = 100_000, 16_384, 3
+# A model elsewhere is shown so many times what is recalled for others, from such a window on.
+LARGE_WINDOW_TOKENS, LARGE_TIMES = 32_000, 3
 
 Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
 
@@ -118,8 +117,7 @@ class Runtime(Struct, frozen=True):
         """How many times the default of what is recalled a prompt takes, where none is set."""
         is_large = (
             not self.local
-            and (self.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
-            and self.window_tokens >= LARGE_USED_TOKENS
+            and self.window_tokens >= LARGE_WINDOW_TOKENS
             and self.config.prompt.preamble_max_tokens == PromptConfig().preamble_max_tokens
         )
         return LARGE_TIMES if is_large else 1

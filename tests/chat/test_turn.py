@@ -350,7 +350,7 @@ def test_what_left_the_view_comes_to_mind_and_what_is_in_it_does_not(ada: Entity
 def test_a_message_that_says_little_brings_to_mind_what_those_before_it_do(ada: Entity) -> None:
     with ada.knowledge.open("a") as file:
         file.write("\n## Biscuit the dog\n\nBiscuit the dog is nine years old.\n")
-        file.write(f"\n## Ships\n\n{'Barge, brig, cog, dhow, hoy, junk, ketch, yawl. ' * 50}\n")
+        file.write(f"\n## Ships\n\n{'Barge, brig, cog, dhow, hoy, junk, ketch, yawl. ' * 150}\n")
     model = ScriptedModel([say("A fine dog."), say("Nine."), say("I see.")])
     runtime = runtime_of(ada, model)
 
@@ -470,7 +470,7 @@ def test_what_refuses_a_long_message_is_named(
         turn.refuse_too_long(runtime, begun, "sam", words(300) * 8)
 
 
-@pytest.mark.parametrize("window", [32_768, 128_000])
+@pytest.mark.parametrize("window", [16_384, 128_000])
 def test_where_there_is_room_the_notes_of_the_last_talk_come_before_what_is_recalled(
     ada: Entity, window: int
 ) -> None:
