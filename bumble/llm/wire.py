@@ -173,8 +173,10 @@ class HabitFile:
         self._writes = writes
 
     def load(self) -> Habits:
-        """Return what was seen within the last week."""
-        return self._all().get(self._key, (None, Habits()))[1]
+        """Return what was seen within the last week; tools that came to nothing are doubted on."""
+        at, seen = self._all().get(self._key, (self._now(), Habits()))
+        is_new = abs(self._now() - at) < LIFE
+        return seen if is_new else Habits(doubts_tools=seen.tool_choice == "none")
 
     def keep(self, habits: Habits) -> None:
         """Keep what was seen; where nothing can be written it is learned again."""
@@ -187,10 +189,9 @@ class HabitFile:
     def _all(self) -> _Kept:
         raw = disk.read_cache(self._path) if self._path else None
         try:
-            kept = msgspec.json.decode(raw or b"{}", type=_Kept)
+            return msgspec.json.decode(raw or b"{}", type=_Kept)
         except (ValueError, RecursionError):
             return {}  # damaged, or another version's
-        return {key: one for key, one in kept.items() if abs(self._now() - one[0]) < LIFE}
 
 
 T = TypeVar("T")

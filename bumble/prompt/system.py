@@ -209,7 +209,7 @@ def stable(
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
         "how": prompts.load("act_native" if native else "act_json").fill(name=identity.name),
-        "tools": "" if native else "\n".join(tool_line(tool) for tool in tools),
+        "tools": "" if native else "".join(f"\n{tool_line(tool)}" for tool in tools),
         "skills": _section("# Skills you can read", "\n".join(skill.text for skill in listed)),
         "knowledge": _section("# Always true", locked(knowledge)),
         "files": _section("# Files you keep in mind", files(own_files)),
