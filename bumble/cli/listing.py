@@ -21,10 +21,10 @@ from bumble.errors import (
     UsageError,
     UserError,
 )
-from bumble.records import base, kinds, relationships, sessions
+from bumble.records import base, kinds, relationships, session_files, sessions
 from bumble.records.provenance import EVERYTHING, Reader, withheld
 from bumble.runtime import audiences
-from bumble.text import moments, printable
+from bumble.text import moments, printable, words
 
 if TYPE_CHECKING:
     from bumble.index.search import Hit
@@ -315,6 +315,20 @@ def short_ids(ids: Sequence[str], among: Iterable[str]) -> dict[str, str]:
 def details(pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Line up what is known of a record, the empty left out."""
     return output.table([(name, text) for name, text in pairs if text], indent="  ")
+
+
+def imports(infos: Iterable[session_files.SessionInfo]) -> tuple[dict[str, int], str]:
+    """Count the imported conversations, those that are not wholly learnt from, and their bytes.
+
+    Returns:
+        The counts, and a line about those that wait; empty where none does.
+    """
+    imported = [info for info in infos if info.imported is not None]
+    sizes = [info.size_bytes for info in imported if info.waits]
+    data = {"conversations": len(imported), "waiting": len(sizes), "waiting_bytes": sum(sizes)}
+    told = f"{words.counted(len(sizes), 'conversation')} ({output.size(sum(sizes))})"
+    line = f"{told} not learnt from; `bumble distill --session ID` does it, nothing else"
+    return data, line if sizes else ""
 
 
 def hit_lines(opened: opening.Opened, rank: int, score: float, hit: Hit) -> Iterator[str]:

@@ -35,9 +35,11 @@ class SessionInfo(sessions.SessionHead, frozen=True, kw_only=True):
 
     last_at: datetime  # when the last thing was said, or the conversation ended
     ended: bool
+    size_bytes: int
     imported: Mapping[str, Any] | None = None  # where it comes from, if it was had elsewhere
     last: str = ""  # id of its last message
     after: str = ""  # that of the talk with the same people before it
+    waits: bool = False  # imported, and not wholly learnt from
 
 
 def paths(folder: Path) -> list[Path]:
@@ -66,6 +68,7 @@ def read_info(file: Path) -> SessionInfo:
         if origin is not None:  # where it lies now may stand far in front of what was added
             moved = _moved(tail) or (_moved(disk.read(file)) if size > TAIL_BYTES else None)
             origin = sessions.imported(moved or first)
+        waits = origin is not None and not _is_distilled(file, tail)
         after = base.field(first, "after", str, "")
     except OSError as error:
         raise RecordInvalidError(file, f"can't be read: {error.strerror}") from error
@@ -79,9 +82,11 @@ def read_info(file: Path) -> SessionInfo:
         present=head.present,
         last_at=last_at,
         ended=ended,
+        size_bytes=size,
         imported=origin,
         last=str(last.get("after" if ended else "id", "")),
         after=after,
+        waits=waits,
     )
 
 
@@ -109,6 +114,23 @@ def _last(tail: bytes) -> dict[str, Any] | None:
                 base.field(data, "at", datetime)
                 return data
     return None
+
+
+def _is_distilled(file: Path, tail: bytes) -> bool:
+    """Whether the last message of an imported conversation has been learnt from.
+
+    Args:
+        file: The transcript, which is read whole where a long last message hides in front.
+        tail: Its end. A mark stands behind the messages that it is about.
+    """
+    mark = ""
+    for part in (tail, None):
+        for data in _backwards(disk.read(file) if part is None else part):
+            if data.get("type") == "message":
+                return mark != "" and data.get("id") == mark
+            if data.get("type") == "distilled" and not mark:
+                mark = str(data.get("last", ""))
+    return False
 
 
 def infos(folder: Path) -> Iterator[SessionInfo]:

@@ -31,7 +31,7 @@ def write(root: Path, name: str, by: str, minutes: int, *more: sessions.Record) 
 
 def test_a_listing_tells_when_each_was_last_used(tmp_path: Path) -> None:
     write(tmp_path, "ses_1", "sam", 5)
-    write(tmp_path, "ses_2", "kim", 9, End(AT + timedelta(minutes=10)))
+    file = write(tmp_path, "ses_2", "kim", 9, End(AT + timedelta(minutes=10)))
     one, two = session_files.infos(tmp_path / "sessions")
     assert (one.id, one.by, one.last_at, one.ended) == (
         "ses_1",
@@ -40,6 +40,7 @@ def test_a_listing_tells_when_each_was_last_used(tmp_path: Path) -> None:
         False,
     )
     assert (two.last_at, two.ended) == (AT + timedelta(minutes=10), True)
+    assert two.size_bytes == file.stat().st_size
 
 
 def test_the_newest_session_of_a_person_is_the_one_last_spoken_in(tmp_path: Path) -> None:

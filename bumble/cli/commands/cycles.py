@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from bumble.cli import output, people, run_job
+from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import JobFlags, runs_job
 from bumble.cli.models import chat_model
 from bumble.cli.opening import Opened
@@ -21,7 +21,7 @@ from bumble.entity import commits
 from bumble.errors import UserError
 from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
-from bumble.records import kinds
+from bumble.records import kinds, session_files
 from bumble.runtime import locks, spoken
 from bumble.runtime.job import Due, JobResult, Pass, Settled
 from bumble.runtime.runtime import Runtime
@@ -327,12 +327,14 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         for name, problem in problems
     ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
+    imports, imported = listing.imports(session_files.imports(opened.entity.sessions))
     data = {
         "ran": True,
         "dry_run": dry_run,
         "done": runs,
         "waiting": waiting,
         "held": held,
+        "imports": imports,
     }
     lines = [
         *(line for run in runs for line in run["lines"]),
@@ -340,6 +342,7 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         *(f"{name} waits: {problem}" for name, problem in problems),
     ]
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
+    lines += [f"imported: {imported}"] if imported else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
 
 

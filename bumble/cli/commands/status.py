@@ -359,6 +359,7 @@ PARTS: tuple[tuple[str, str, Callable[[Look], Part], str], ...] = (
     ("uncommitted", "to commit", _uncommitted, ""),
     ("review", "to review", _review, ""),
     ("not_obeyed", "not obeyed", _not_obeyed, ""),
+    ("imports", "imported", lambda look: listing.imports(look.infos), ""),
     ("counts", "remembers", _counts, ""),
     ("index", "index", _index, ""),
 )

@@ -268,7 +268,8 @@ def promoted(run: Run, tmp_path: Path) -> Run:
 def test_nothing_is_learnt_until_somebody_asks_for_it(promoted: Run) -> None:
     run = promoted
     before = truth(run)
-    run.ok("tick")
+    assert run.ok("tick", "--json").data["imports"]["waiting"] == 1
+    assert "1 conversation (" in run.ok("tick", "-v").out
     run.ok("distill", "--force")
     after = truth(run)
     assert {name for name in after if before.get(name) != after[name]} <= {
@@ -276,6 +277,8 @@ def test_nothing_is_learnt_until_somebody_asks_for_it(promoted: Run) -> None:
         "soma.yaml",
     }
     assert "ses_" not in run.text("state.yaml")
+    assert "1 conversation (" in run.ok("status").out
+    assert run.ok("status", "--json").data["imports"]["waiting"] == 1
 
 
 def test_distilling_learns_from_the_person_alone_and_once(promoted: Run) -> None:
@@ -286,6 +289,11 @@ def test_distilling_learns_from_the_person_alone_and_once(promoted: Run) -> None
     assert "Yacht" not in run.text("knowledge.md")
     (held,) = run.ok("belief", "list", "--json").data
     assert (held["text"], held["source"]) == ("Sam is moving to Porto.", "observation")
+    assert run.ok("status", "--json").data["imports"] == {
+        "conversations": 1,
+        "waiting": 0,
+        "waiting_bytes": 0,
+    }
     before = truth(run)
     run.ok("distill", "--session", talk.id)
     assert truth(run) == before
@@ -298,6 +306,7 @@ def test_what_was_said_since_waits_again(promoted: Run, tmp_path: Path) -> None:
     grown = exports.gpt_moving()
     grown["mapping"]["5"] = {"id": "5", "parent": "4", "message": more}
     run.ok("import", gpt(tmp_path, {**grown, "current_node": "5"}))
+    assert run.ok("status", "--json").data["imports"]["waiting"] == 1
     due = run.ok("distill", "--session", talk.id, "--check", "--json").data
     assert "1 over" in str(due)
 
