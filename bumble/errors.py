@@ -103,7 +103,7 @@ class ImportInvalidError(UserError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"{path}: {problem}\nNothing was imported. Run it again once that is mended."
+            f"{path}: {problem}\nNothing was imported. docs/imports.md says what can be."
         )
 
 

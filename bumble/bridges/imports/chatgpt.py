@@ -53,7 +53,7 @@ FILES = foreign.Files(
     ("conversations*.json", "*/conversations*.json"),
     frozenset(["mapping"]),
     {"": _conversation, "conversations": _conversation},
-    never=frozenset(["chat_messages", "fragments", "block_ids"]),
+    never=frozenset(["chat_messages", "fragments", "block_ids", "inserted_at"]),
 )
 
 
