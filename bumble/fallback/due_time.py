@@ -88,7 +88,7 @@ def time_of(
     when = _understood(text, marked, language, is_exact=is_exact)
     if not when:
         return None
-    near, whole = values.read(when, language), values.read(text, language)
+    near, whole = (_without_hours(values.read(one, language)) for one in (when, text))
     named = _parts(when, language)
     # "how was your night?" says of an hour that is named elsewhere no more than "late"
     parts = [
@@ -96,7 +96,7 @@ def time_of(
     ]
     # "tomorrow" that was cut out of "the day after tomorrow" is another day
     is_cut = not near.times.offsets <= whole.times.offsets
-    if named:  # "esta noche" is no night ahead
+    if named and not leads:  # "esta noche" is no night ahead
         near = replace(near, times=replace(near.times, spans=near.times.spans - {1}))
     days = (() if is_cut else _days(near.times, at) or _abbreviated(when, language, at)) or _days(
         without_doubt(whole.times), at
@@ -155,6 +155,15 @@ def _hour(
     if bare and not any(each in near.numbers or each.hours & bare[0].hours for each in clocks):
         clocks = []
     return next(iter((*clocks, *(() if "noon" in parts else bare))), None)
+
+
+def _without_hours(read: values.ReadText) -> values.ReadText:
+    """Leave out of the days behind a weekday what may be its hour: "Thursday 7"."""
+    if not read.times.weekdays or any(one.kind == "clock" for one in read.numbers):
+        return read
+    sure = {int(one.value) for one in read.numbers if one.ordinal}
+    days = frozenset(day for day in read.times.ordinals if day > NOON or day in sure)
+    return replace(read, times=replace(read.times, ordinals=days))
 
 
 def _is_span(number: values.Number) -> bool:
@@ -238,6 +247,9 @@ def schedule(when: str, language: str, at: datetime) -> str:
         weekdays, units = "" if weekdays else "1-5", units - {values.UNIT_DAYS["day"]}
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     named = time_of(rest, rest, language, midnight)
+    if named and read.times.weekdays and named.weekday() not in read.times.weekdays:
+        # at midnight, with which a day ends
+        weekdays = ",".join(str((day + 2) % 7) for day in sorted(read.times.weekdays))
     hour = f"{named.minute} {named.hour}" if named else f"0 {reminders.MORNING}"
     if units == {values.UNIT_DAYS["month"]} and len(days) == 1 and not weekdays:
         return f"{hour} {min(days)} * *"
@@ -428,7 +440,7 @@ def _days(times: values.Times, at: datetime) -> list[date]:
     if not exact and (times.weekdays or times.dated or times.ordinals):
         week = timedelta(days=7 if times.next_week else 0)
         exact = {day for day in values.days_of(times, at) if day >= today + week}
-        # "Friday the 18th" is told by both; "Thursday 7" is no day of next month
+        # "Friday the 18th" is told by both
         told = {day for day in exact if day.day in times.ordinals and day <= today + A_MONTH}
         exact = {day for day in told if day.weekday() in times.weekdays} or exact
     later = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
@@ -457,10 +469,10 @@ def _hours(
         soon: Whether it may be one of today.
         is_so: Whether one before people get up is meant as it is said.
     """
-    if named.word in clock.MIDNIGHTS:  # with which the day ends
-        return (timedelta(days=1),)
     half = min(named.hours, key=lambda hour: abs(hour - named.value % NOON))
     early = timedelta(minutes=round(half * 60))
+    if named.word in clock.MIDNIGHTS and half < WAKING:  # the day ends with it
+        return (early + timedelta(days=1),)
     late = early + timedelta(hours=NOON)
     if "night" in parts and half < NIGHTLY and named.value <= NOON:  # past midnight
         return (late + timedelta(hours=NOON),)

@@ -95,8 +95,9 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
     if n > 0:
         return not (sentence.language == "de" and _follows_article(sentence, n))
     everyday = words.common(sentence.language, _EVERYDAY)
-    if word in everyday and _is_own(sentence.tokens[0].casefold(), sentence.language):
-        return False  # "Vielleicht war"
+    is_own = word in everyday and _is_own(sentence.tokens[0].casefold(), sentence.language)
+    if is_own and any(one[0].isupper() or one in _SUBJECTS for one in sentence.tokens[2:3]):
+        return False  # "Vielleicht war sie"
     following = sentence.tokens[1].casefold() if len(sentence.tokens) > 1 else ""
     return (  # a first word has a capital in any case
         sum(char.isupper() for char in sentence.tokens[0]) > 1
@@ -201,6 +202,7 @@ _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no
     r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
 )
 _COMMONEST = 500  # words, of which hardly one is a name
+_SUBJECTS = frozenset(("er", "sie", "es", "ich", "wir", "ihr", "man"))  # behind a verb
 _EVERYDAY = 1000  # likewise, of those that are its language's own
 _TOLD_APART = ("en", "de")  # whose own words are seldom another language's
 _TITLED = patterns.compile(r"\b(?:dr\.|herrn?|frau) (\w+)")

@@ -101,6 +101,12 @@ _TOLD_BEFORE = patterns.compile(
     r"(\b(?:said|told|promised|swore|knew|agreed|decided|announced|warned|heard|wrote|mentioned)\b"
     r"(?:(?!\b(?:if|wish|imagin))[^.!?;])*?)(?:\bwould(?:n't)?\b|'d\b)"
 )
+# Forms of an infinitive that is commoner than they are: a noun such as "librería" has none.
+_BY_INFINITIVE = {
+    "fr": ((r"(\w{2,}r)(?:ais|ait|ions|iez|aient)", ("", "e")),),
+    "es": ((r"(\w{2,}[aei]r)ía(?:s|mos|is|n)?", ("",)),),
+    "pt": ((r"(\w{2,}[aei]r)ia(?:s|m|mos)?", ("",)), (r"(\w+[aei])sse(?:s|m|mos)?", ("r",))),
+}
 _HEDGES = """
 ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
 considering imagines dreams likes hopes thinks thought fragt fragte uberlegt erwagt ob wurde konnte
@@ -304,7 +310,22 @@ def is_unreal(text: str, language: str) -> bool:
     plain = _LATER_CAPITAL.sub("", text).casefold().replace("’", "'")
     form = _UNREAL.get(language)
     told = _TOLD_BEFORE.sub(r"\1", plain) if language == "en" else plain
-    return form is not None and re.search(rf"(?<!\w)(?:{form})(?!\w)", told) is not None
+    if form and re.search(rf"(?<!\w)(?:{form})(?!\w)", told):
+        return True
+    return language in _BY_INFINITIVE and any(
+        _is_conditional(token, language) for token in stop_words.WORD.findall(plain)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_conditional(token: str, language: str) -> bool:
+    """Whether a word is a regular verb's form for what is not so: "compraría", "falasse"."""
+    return any(
+        words.frequency(found[1] + ending, language) > words.frequency(token, language)
+        for form, endings in _BY_INFINITIVE[language]
+        if (found := re.fullmatch(form, token))
+        for ending in endings
+    )
 
 
 def shares(own: Iterable[str], other: Iterable[str]) -> bool:

@@ -120,11 +120,9 @@ _DAY_DOT = patterns.compile(  # "am 8.", "8. Mai": the full stop ends no sentenc
     rf"|\b(\d{{1,2}})\.(?=\s*(?:{'|'.join(' '.join(words.MONTHS).split())}|märz)\b)",
     re.IGNORECASE,
 )
-_DAY_AND_MONTH = patterns.compile(  # "am 26.6.", "Fr 26.6.", "26.6. um 9": likewise
-    r"(?:\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+"
-    r"|\b(?:[^\W\d_]+(?:tag|dag|woch)|mo|di|mi|do|fr|sa|so)\.?,?\s+)"
-    r"\d{1,2}\.\d{1,2}\.(?!\d)"
-    r"|\b\d{1,2}\.(?:0?[1-9]|1[0-2])\.(?=\s+(?:um|ab|kl|\d))",
+_DAY_AND_MONTH = patterns.compile(  # "am 26.6.", "Fr 26.6. um 9 Uhr": likewise
+    r"\b(?:am|der|den|dem|vom|zum|bis|ab|seit)\s+\d{1,2}\.\d{1,2}\.(?!\d)"
+    r"|(?<!um )\b\d{1,2}\.(?:0?[1-9]|1[0-2])\.(?=,?\s+(?:um\s+)?\d{1,2}(?:[.:]\d\d)?\s+uhr\b)",
     re.IGNORECASE,
 )
 YEARS = range(1800, 2200)

@@ -18,7 +18,7 @@ from bumble.body import appraisal
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings
 from bumble.files import disk
-from bumble.guard import names, verifier
+from bumble.guard import names, values, verifier
 from bumble.jobs import portrait, scene
 from bumble.llm import protocol, structured
 from bumble.recall.belief_strength import CORRECTION
@@ -312,6 +312,9 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     return Draft(answer, (*strangers, *dropped), len(again) - len(failed_again))
 
 
+NUMBER = "#"  # among the stems of a text: it has some number
+
+
 def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) -> StretchAnswer:
     """Let what is known stand where what was to take its place is not kept, or only believed.
 
@@ -328,7 +331,8 @@ def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) 
     language = words.language(*(one.text for one in shown.messages))
 
     def stems(*texts: str) -> set[str]:
-        return {stem for text in texts for stem in words.stems(text, language)}
+        numbers = {NUMBER for text in texts if values.read(text, language).numbers}
+        return numbers.union(*(words.stems(text, language) for text in texts))
 
     def replacing(fact: TitledFact, before: TitledFact) -> TitledFact:
         guessed = {one.place for one in before.sentences if one.inference}

@@ -117,7 +117,8 @@ class Runtime(Struct, frozen=True):
         """How many times the default of what is recalled a prompt takes, where none is set."""
         is_large = (
             not self.local
-            and self.window_tokens >= LARGE_WINDOW_TOKENS
+            and not self.model.name.startswith("ollama:")  # which may read as slowly
+            and min(self.window_tokens, self.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
             and self.config.prompt.preamble_max_tokens == PromptConfig().preamble_max_tokens
         )
         return LARGE_TIMES if is_large else 1

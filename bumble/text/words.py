@@ -316,7 +316,8 @@ def distinct_tags(tags: Iterable[str]) -> tuple[str, ...]:
 LEFT_OUT = "[…]"  # in place of what is passed on
 QUOTED_CHARS = 60  # between quotation marks, from which it is no name, title or saying
 PRESENTED_CHARS = 60  # under a line that ends with a colon
-LIST_WORDS = 5  # of a line, at most: what somebody has to buy is no text of others
+# A line of what somebody has to buy: it is no text of others.
+_LISTED = patterns.compile(r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]+(?:\S{1,20}[ \t]*){1,5}\Z")
 _FENCE = patterns.compile(
     r"^[ \t]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE
 )
@@ -367,5 +368,5 @@ def _left_out(match: re.Match[str]) -> str:
 
 def _unless_own(match: re.Match[str]) -> str:
     of_oneself = stop_words.FIRST_PERSON.intersection(stop_words.words(match[1]))
-    is_list = all(len(line.split()) <= LIST_WORDS for line in match[1].splitlines())
+    is_list = all(map(_LISTED.match, match[1].splitlines()))
     return match[0] if of_oneself or is_list else f"\n\n{LEFT_OUT}"
