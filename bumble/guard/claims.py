@@ -202,7 +202,7 @@ _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no
     r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
 )
 _COMMONEST = 500  # words, of which hardly one is a name
-_SUBJECTS = frozenset(("er", "sie", "es", "ich", "wir", "ihr", "man"))  # behind a verb
+_SUBJECTS = frozenset(("er", "sie", "es", "ich", "wir", "man"))  # behind a verb
 _EVERYDAY = 1000  # likewise, of those that are its language's own
 _TOLD_APART = ("en", "de")  # whose own words are seldom another language's
 _TITLED = patterns.compile(r"\b(?:dr\.|herrn?|frau) (\w+)")
