@@ -38,10 +38,10 @@ _DENIALS = {
     "ru": "не нет никогда никто ничего без",
 }
 _DENIAL = {code: frozenset(row.split()) for code, row in _DENIALS.items()}
-# Before a thing: "no fish", "ohne Orgel" puts no name right.
+# Before a thing: "no fish", "kein Boule" puts no name right.
 _NO_SUCH = """
 kein keine keinen keiner koi koa aucun aucune ningun ninguna nessuna nenhum nenhuma geen ingen inget
-inga intet zaden zadny without ohne sans sin senza sem zonder utan uden uten bez fara без
+inga intet zaden zadny
 """
 _OF_THINGS = frozenset(_NO_SUCH.split())
 # "Don't mention the 350", "vergiss nicht den Zahnarzt": who forbids it denies nothing.

@@ -57,11 +57,6 @@ def test_a_newer_value_in_the_same_place_replaces_the_older(
     ("sentence", "older", "newer"),
     [
         ("Ona's dog is three.", "my dog is three", "my boss is thirty and never late"),
-        (
-            "Ona spielte leise Orgel.",
-            "ich hab leise Orgel gespielt",
-            "Pfingsten ohne Orgel: nie",
-        ),
         ("They get the keys on 22 February.", "keys on the 22nd", "mum comes on the 24th"),
         ("Ona's car costs £460.", "the car is £460", "no, as I said, 460 plus vat, 552 in all"),
         (
