@@ -88,7 +88,7 @@ def time_of(
     when = _understood(text, marked, language, is_exact=is_exact)
     if not when:
         return None
-    near, whole = (_without_hours(values.read(one, language)) for one in (when, text))
+    near, whole = values.read(when, language), values.read(text, language)
     named = _parts(when, language)
     # "how was your night?" says of an hour that is named elsewhere no more than "late"
     parts = [
@@ -98,10 +98,10 @@ def time_of(
     is_cut = not near.times.offsets <= whole.times.offsets
     if named and not leads:  # "esta noche" is no night ahead
         near = replace(near, times=replace(near.times, spans=near.times.spans - {1}))
-    days = (() if is_cut else _days(near.times, at) or _abbreviated(when, language, at)) or _days(
-        without_doubt(whole.times), at
-    )
     hour = _hour(near, whole, parts)
+    apart = hour is not None and hour.kind == "clock"
+    days = () if is_cut else _days(near.times, at, apart) or _abbreviated(when, language, at)
+    days = days or _days(without_doubt(whole.times), at, apart)
     if hour is not None:
         # who writes hours to 24 means by 5:15 what it says
         is_so = wakes or (language != templates.FIRST and ":" in hour.word)
@@ -155,15 +155,6 @@ def _hour(
     if bare and not any(each in near.numbers or each.hours & bare[0].hours for each in clocks):
         clocks = []
     return next(iter((*clocks, *(() if "noon" in parts else bare))), None)
-
-
-def _without_hours(read: values.ReadText) -> values.ReadText:
-    """Leave out of the days behind a weekday what may be its hour: "Thursday 7"."""
-    if not read.times.weekdays or any(one.kind == "clock" for one in read.numbers):
-        return read
-    sure = {int(one.value) for one in read.numbers if one.ordinal}
-    days = frozenset(day for day in read.times.ordinals if day > NOON or day in sure)
-    return replace(read, times=replace(read.times, ordinals=days))
 
 
 def _is_span(number: values.Number) -> bool:
@@ -247,8 +238,8 @@ def schedule(when: str, language: str, at: datetime) -> str:
         weekdays, units = "" if weekdays else "1-5", units - {values.UNIT_DAYS["day"]}
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     named = time_of(rest, rest, language, midnight)
-    if named and read.times.weekdays and named.weekday() not in read.times.weekdays:
-        # at midnight, with which a day ends
+    at_midnight = any(one.word in clock.MIDNIGHTS for one in read.numbers)
+    if at_midnight and weekdays and named and named.hour < WAKING:  # with it a day ends
         weekdays = ",".join(str((day + 2) % 7) for day in sorted(read.times.weekdays))
     hour = f"{named.minute} {named.hour}" if named else f"0 {reminders.MORNING}"
     if units == {values.UNIT_DAYS["month"]} and len(days) == 1 and not weekdays:
@@ -421,8 +412,8 @@ def _span(said: Sequence[str], language: str, *, alone: bool = False) -> timedel
     return timedelta(days=days) if days and not (alone and many) else None
 
 
-def _days(times: values.Times, at: datetime) -> list[date]:
-    """Return the days ahead that times may name, the next first."""
+def _days(times: values.Times, at: datetime, apart: bool = False) -> list[date]:
+    """Return the days ahead that times may name, the next first; `apart`: an hour is named, too."""
     today = at.date()
     if times.dated:  # the weekday that may stand beside a date is told by it
         times = replace(times, weekdays=frozenset(), full_weekdays=frozenset())
@@ -440,8 +431,9 @@ def _days(times: values.Times, at: datetime) -> list[date]:
     if not exact and (times.weekdays or times.dated or times.ordinals):
         week = timedelta(days=7 if times.next_week else 0)
         exact = {day for day in values.days_of(times, at) if day >= today + week}
-        # "Friday the 18th" is told by both
-        told = {day for day in exact if day.day in times.ordinals and day <= today + A_MONTH}
+        # "Friday the 18th" is told by both; "Thursday 7" may be an hour
+        days = {day for day in times.ordinals if apart or day > NOON}
+        told = {day for day in exact if day.day in days and day <= today + A_MONTH}
         exact = {day for day in told if day.weekday() in times.weekdays} or exact
     later = {today + timedelta(days=n) for n in times.spans if 0 < n < values.YEAR_DAYS}
     if not exact or (later and exact == {today}):  # "today in a week"

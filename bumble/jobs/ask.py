@@ -331,7 +331,8 @@ def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) 
     language = words.language(*(one.text for one in shown.messages))
 
     def stems(*texts: str) -> set[str]:
-        numbers = {NUMBER for text in texts if values.read(text, language).numbers}
+        read = (values.read(text, language).numbers for text in texts)
+        numbers = {NUMBER for found in read for number in found if number.claimed}
         return numbers.union(*(words.stems(text, language) for text in texts))
 
     def replacing(fact: TitledFact, before: TitledFact) -> TitledFact:

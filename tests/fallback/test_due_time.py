@@ -87,7 +87,10 @@ def test_how_long_before_a_time_is_parted_from_it(
         ("Donnerstag 8.30.", "de", (3, 8)),
         ("quarter to midnight on Friday", "en", (4, 23)),
         ("in 1 Tag abends um 8", "de", (2, 20)),
-        ("Thursday 7", "en", (3, 7)),
+        ("Thursday 7", "en", (3, 9)),
+        ("Friday the 4th", "en", (4, 9)),
+        ("Friday the 11th at 3pm", "en", (11, 15)),
+        ("el jueves 3 a las 9", "es", (3, 9)),
         ("Saturday at midnight", "en", (6, 0)),
         ("um Mitternacht", "de", (2, 0)),
         ("esta noche", "es", (1, 21)),
@@ -104,3 +107,4 @@ def test_what_names_a_day_twice_is_that_day(said: str, language: str, due: tuple
 
 def test_a_week_of_midnights_ends_its_days() -> None:
     assert due_time.schedule("every Friday at midnight", "en", TUESDAY) == "0 0 * * 6"
+    assert due_time.schedule("Mondays at 9", "en", TUESDAY) == "0 9 * * 1"
