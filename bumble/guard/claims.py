@@ -202,8 +202,8 @@ _BEFORE_NAME = patterns.compile(  # a noun has its article, and stands beside no
     r"(?:\b(?:in|aus|nach|bei|von)|(?<=[\w,] )([A-ZÄÖÜ][\wäöüß]*[^\Ws])) ([A-ZÄÖÜ][\wäöüß]+)"
 )
 _COMMONEST = 500  # words, of which hardly one is a name
-_SUBJECTS = frozenset(("er", "sie", "es", "ich", "wir", "man"))  # behind a verb
 _EVERYDAY = 1000  # likewise, of those that are its language's own
+_SUBJECTS = frozenset(("er", "sie", "es", "ich", "wir", "man"))  # behind a verb
 _TOLD_APART = ("en", "de")  # whose own words are seldom another language's
 _TITLED = patterns.compile(r"\b(?:dr\.|herrn?|frau) (\w+)")
 _JOINED = patterns.compile(r"(?=\b(\w+) (?:und|oder) (\w+))")  # what is beside a name is one, too

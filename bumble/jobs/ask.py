@@ -54,6 +54,7 @@ class Sentence(Struct, frozen=True):
     cites: tuple[str, ...] = ()  # labels of messages: `m2`, `h3`
     rests_on: tuple[str, ...] = ()  # words of these messages
     inference: bool = False
+    is_counted: bool = False  # whether it is an inference only as it follows by counting
 
 
 class TitledFact(Struct, frozen=True):
@@ -336,14 +337,8 @@ def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) 
         return numbers.union(*(words.stems(text, language) for text in texts))
 
     def replacing(fact: TitledFact, before: TitledFact) -> TitledFact:
-        guessed = {one.place for one in before.sentences if one.inference}
-
-        def is_counted(one: Sentence) -> bool:
-            is_said = one.inference and one.place not in guessed
-            return is_said and _found(replace(one, inference=False), shown) == verifier.COUNTED
-
         sentences = tuple(
-            replace(one, inference=one.inference and not (fact.replaces and is_counted(one)))
+            replace(one, inference=one.inference and not (fact.replaces and one.is_counted))
             for one in fact.sentences
         )
         said = [one for one in sentences if not one.inference]
@@ -423,7 +418,11 @@ def _held(whole: StretchAnswer, shown: scene.Scene) -> tuple[StretchAnswer, Fail
         if finding.verdict == "mend":
             failed[sentence.place] = (sentence, finding)
             return None
-        return replace(sentence, inference=sentence.claims and finding.verdict == "inference")
+        return replace(
+            sentence,
+            inference=sentence.claims and finding.verdict == "inference",
+            is_counted=finding == verifier.COUNTED,
+        )
 
     return sifted(whole, become), failed
 

@@ -317,7 +317,7 @@ LEFT_OUT = "[…]"  # in place of what is passed on
 QUOTED_CHARS = 60  # between quotation marks, from which it is no name, title or saying
 PRESENTED_CHARS = 60  # under a line that ends with a colon
 # A line of what somebody has to buy: it is no text of others.
-_LISTED = patterns.compile(r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]+(?:\S{1,20}[ \t]*){1,5}\Z")
+_LISTED = patterns.compile(r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]+(?:\S{1,20}(?:[ \t]+|\Z)){1,5}\Z")
 _FENCE = patterns.compile(
     r"^[ \t]*(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE
 )
