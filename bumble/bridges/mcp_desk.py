@@ -13,21 +13,18 @@ from msgspec import Struct
 from pydantic import Field
 
 from bumble.bridges.exports.memories import quotation
-from bumble.entity import secrets
-from bumble.entity.changes import Change
+from bumble.entity import changes, secrets
 from bumble.errors import (
     RecordInvalidError,
     RecordMissingError,
     RefusedError,
     UsageError,
 )
-from bumble.history import why
-from bumble.history.lookup import Library, LibraryRecord
+from bumble.history import lookup, why
 from bumble.history.why import SourceNode
 from bumble.index.memory import Memory
 from bumble.prompt import system
-from bumble.recall import memory_search
-from bumble.recall.prompt_memories import QUOTED_FROM
+from bumble.recall import memory_search, prompt_memories
 from bumble.records import base, journal, knowledge, relationships, reminders
 from bumble.runtime import body_state, people, rules
 from bumble.runtime.runtime import Runtime
@@ -97,7 +94,7 @@ class Desk(Struct, frozen=True):
         library, item = self._find(id)
         return self._node(why.explain(library, item))
 
-    def _find(self, record_id: str) -> tuple[Library, LibraryRecord]:
+    def _find(self, record_id: str) -> tuple[lookup.Library, lookup.LibraryRecord]:
         """Look a record up.
 
         Raises:
@@ -107,7 +104,7 @@ class Desk(Struct, frozen=True):
             RecordInvalidError: If a file can't be read, and the owner asks.
         """
         runtime = self.runtime
-        library = Library(runtime.entity, name=runtime.identity.name, zone=runtime.zone)
+        library = lookup.Library(runtime.entity, name=runtime.identity.name, zone=runtime.zone)
         missing = RecordMissingError("record to be read with the id", record_id)
         if not record_id.strip():
             raise missing
@@ -185,19 +182,17 @@ class Desk(Struct, frozen=True):
 
     def knowledge_page(self) -> str:
         """Return what the entity knows."""
-        sections = knowledge.read(self.runtime.entity.knowledge).sections
         return "\n\n".join(
             f"## {section.title}\n\n{quotation(section.provenance, section.text)}"
-            for section in sections
+            for section in knowledge.read(self.runtime.entity.knowledge).sections
             if base.may_read(section.provenance.audience, self.readers)
         )
 
     def journal_page(self, date: str) -> str:
         """Return the diary of a day, `2026-05-24`."""
-        entries = journal.read(self.runtime.entity.journal, self.runtime.zone).entries
         shown = [
             f"## {entry.at:%Y-%m-%d %H:%M}\n\n{quotation(entry.provenance, entry.text)}"
-            for entry in entries
+            for entry in journal.read(self.runtime.entity.journal, self.runtime.zone).entries
             if f"{entry.at:%Y-%m-%d}" == date and base.may_read(entry.audience, self.readers)
         ]
         if not shown:
@@ -227,7 +222,7 @@ class Desk(Struct, frozen=True):
         why = f"for another program: {shorten(one_line(text), 50)}"
         name = head
 
-        def plan() -> Change | None:
+        def plan() -> changes.Change | None:
             nonlocal name
             book = knowledge.read(self.runtime.entity.knowledge)
             own = (part for part in book.sections if part.provenance == self._origin())
@@ -275,7 +270,7 @@ class Desk(Struct, frozen=True):
 
 def _told(data: dict[str, Any]) -> dict[str, Any]:
     """Say of a record's data whose words they are, where they are not its own."""
-    return {**data, "quoted_from": QUOTED_FROM.get(data["trust"] or "")}
+    return {**data, "quoted_from": prompt_memories.QUOTED_FROM.get(data["trust"] or "")}
 
 
 BY = "mcp"
@@ -287,8 +282,7 @@ MAX_NOTES_BYTES = 1_000_000  # of all notes: the file has a limit, and is the ow
 
 
 def _free_title(book: knowledge.Knowledge, title: str) -> str:
-    names = (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE)))
-    for name in names:
+    for name in (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE))):
         if knowledge.find(book, name) is None:
             return name
     raise UsageError(f'There are {MOST_ALIKE} notes called "{title}" already: give it a title.')

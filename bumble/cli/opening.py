@@ -43,8 +43,7 @@ from bumble.errors import (
 from bumble.files import disk, git, gitdir
 from bumble.history import clone
 from bumble.runtime import rules, spoken
-from bumble.text import moments
-from bumble.text.printable import HALF
+from bumble.text import moments, printable
 
 FORGOTTEN = "forgotten.jsonl"
 CLONE_MARK = "clone"  # in `.bumble/`: that it was said that git does not know how to merge
@@ -173,7 +172,7 @@ def named_in_text(root: Path) -> Path:
     Raises:
         RefusedError: If it is not.
     """
-    if HALF.search(str(root)):
+    if printable.HALF.search(str(root)):
         raise RefusedError(
             f"{root}: its path is not UTF-8 text, or this locale takes it for none\n"
             "Rename the folder, or set LC_ALL=C.UTF-8; nothing was read or written."

@@ -19,6 +19,7 @@ from bumble.records import (
     kinds,
     knowledge,
     projects,
+    provenance,
     relationships,
     session_files,
     skills,
@@ -26,7 +27,6 @@ from bumble.records import (
     topics,
     working,
 )
-from bumble.records.provenance import Reader
 from bumble.text import markdown
 
 Part = tuple[base.Provenance, str]  # where a part of a file comes from, and the part
@@ -38,7 +38,7 @@ PORTRAIT = (
 
 
 def hides(
-    reader: Reader, versions: Iterable[Version], *, lines: bool = True
+    reader: provenance.Reader, versions: Iterable[Version], *, lines: bool = True
 ) -> base.Provenance | None:
     """Return the origin of something that changed and is not for a reader; None: all is.
 
@@ -95,7 +95,7 @@ def named(path: str, hidden: base.Provenance | None) -> str:
     return str(place.with_stem(base.id_of(place.stem))) if kind.prefix else path
 
 
-def seen(reader: Reader, version: Version) -> Version:
+def seen(reader: provenance.Reader, version: Version) -> Version:
     """Return two states of a file without what is not for a reader."""
     kind, sides = kinds.of_path(version.path), (version.before, version.after)
     if kind is not None and kind.name in SECTIONED:
@@ -105,7 +105,7 @@ def seen(reader: Reader, version: Version) -> Version:
     return Version(version.path, None, None) if is_hidden else version
 
 
-def _without(path: str, data: bytes | None, reader: Reader) -> bytes | None:
+def _without(path: str, data: bytes | None, reader: provenance.Reader) -> bytes | None:
     """Return a file of sections without those that are not for a reader."""
     text = (data or b"").decode(errors="replace")
     for origin, part in parts(path, data):

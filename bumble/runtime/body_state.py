@@ -13,16 +13,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import bars, ebb, hormones
+from bumble.body import bars, circadian, config, ebb, hormones
 from bumble.body import soma as body
-from bumble.body.circadian import seconds_between
-from bumble.body.config import Temperament
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
 from bumble.records import anchors, base, provenance
 from bumble.records import soma as store
-from bumble.records.base import MappingFile
 from bumble.runtime.job import Condition, Due, JobResult
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, words
@@ -32,7 +29,6 @@ HEARD, SPOKE = "message_in", "message_out"
 
 def read(runtime: Runtime, at: datetime) -> body.Soma:
     """Return the body as it is at a time, a newborn's where its file is broken; writes nothing."""
-    new = body.birth(at, runtime.config.soma.bars.levels)
     return runtime.read_or(
         lambda: present(
             runtime.entity.soma,
@@ -41,12 +37,12 @@ def read(runtime: Runtime, at: datetime) -> body.Soma:
             runtime.zone,
             runtime.config.soma.bars.levels,
         ),
-        new,
+        body.birth(at, runtime.config.soma.bars.levels),
     )
 
 
 def present(
-    place: Path, file: MappingFile, at: datetime, zone: tzinfo, temperament: Temperament
+    place: Path, file: base.MappingFile, at: datetime, zone: tzinfo, temperament: config.Temperament
 ) -> body.Soma:
     """Return the body of a file that was read, as it is at a time.
 
@@ -57,7 +53,7 @@ def present(
     return body.advance(soma, at, zone, temperament) if soma else body.birth(at, temperament)
 
 
-def stored(place: Path, file: MappingFile) -> body.Soma | None:
+def stored(place: Path, file: base.MappingFile) -> body.Soma | None:
     """Return the body as a file has it, at the time its values were true.
 
     Returns:
@@ -92,7 +88,7 @@ def plan_moved(
     entity: Entity,
     at: datetime,
     zone: tzinfo,
-    temperament: Temperament,
+    temperament: config.Temperament,
     move: Callable[[body.Soma], body.Soma],
     why: str,
 ) -> Change | None:
@@ -122,7 +118,7 @@ def check_tick(runtime: Runtime) -> Due[datetime]:
     """Tell whether time has passed since the values of the file were true."""
     at = runtime.now()
     soma = stored(runtime.entity.soma, store.read(runtime.entity.soma))
-    passed = seconds_between(soma.at, at) if soma else None
+    passed = circadian.seconds_between(soma.at, at) if soma else None
     value = "not written yet" if passed is None else f"{max(0.0, passed):.0f} s old"
     condition = Condition(
         "stored values", value, "older than the present", passed is None or passed != 0
@@ -222,12 +218,11 @@ def plans_new_anchor(
     listed = anchors.ANCHOR.readable(runtime.entity.anchors)
     if anchors.ANCHOR.match(listed, anchor.label) is not None:
         raise ValueError(f'there is an anchor "{anchor.label}" already: recall it')
-    surplus = dropped_anchors(listed, anchor.at)
     return (
         lambda: anchors.ANCHOR.plan_new(anchor, why),
         *(
             partial(anchors.ANCHOR.plan_forget, weak, f"{why}: the weakest goes")
-            for weak in surplus
+            for weak in dropped_anchors(listed, anchor.at)
         ),
     )
 
@@ -281,8 +276,7 @@ def plan_charged(
         origin: Where these words come from, and who may meet them.
     """
     listed = anchors.ANCHOR.readable(runtime.entity.anchors)
-    untrusted = provenance.is_untrusted(origin.trust)
-    if intensity < hormones.CHARGED or untrusted or not label.strip():
+    if intensity < hormones.CHARGED or provenance.is_untrusted(origin.trust) or not label.strip():
         return []
     if not may_stir(runtime, listed, soma.at) or anchors.ANCHOR.match(listed, label) is not None:
         return []

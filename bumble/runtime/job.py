@@ -30,12 +30,10 @@ from bumble.errors import (
     WeightsMissingError,
 )
 from bumble.files import disk
-from bumble.llm import prompts, structured
-from bumble.llm.ledger import NO_MODEL
+from bumble.llm import ledger, prompts, structured
 from bumble.llm.protocol import PromptMessage, Request
 from bumble.records.base import Provenance
-from bumble.runtime import audiences, spoken
-from bumble.runtime.review_queue import HELD_BACK
+from bumble.runtime import audiences, review_queue, spoken
 from bumble.text import moments
 from bumble.text.schema import choice as choice
 from bumble.text.schema import closed as closed
@@ -170,7 +168,7 @@ def _write(runtime: Runtime, outcome: JobResult) -> JobResult:
     origins = audiences.of_changes(runtime.entity.root, change_set.changes, lines=False)
     written = runtime.apply(change_set)
     note_vain(runtime, outcome.vain)
-    held = (HELD_BACK,) if runtime.holds_back(change_set) else ()
+    held = (review_queue.HELD_BACK,) if runtime.holds_back(change_set) else ()
     return replace(result, written=written, held=held, origins=origins)
 
 
@@ -191,7 +189,7 @@ def note_vain(runtime: Runtime, marks: Sequence[str]) -> None:
         disk.write_cache(runtime.entity.vain, json.dumps(kept).encode())
 
 
-NOT_NOW = (LockedError, *NO_MODEL)  # the other jobs of a kind would meet the same
+NOT_NOW = (LockedError, *ledger.NO_MODEL)  # the other jobs of a kind would meet the same
 
 # Writes a result, and returns it as it was written.
 Apply: TypeAlias = "Callable[[Runtime, JobResult], JobResult]"

@@ -33,8 +33,7 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.errors import ChangeUnfinishedError, UserError
 from bumble.files.git import Git
 from bumble.records import base, jsonl, kinds, session_files, sessions, state
-from bumble.text import markdown
-from bumble.text.printable import each_text
+from bumble.text import markdown, printable
 
 SECTION, WAITING, DEALT = "review", "waiting", "dealt"
 MOST_DEALT = 2_000  # marks; the oldest go
@@ -201,8 +200,7 @@ def cleared(change_set: ChangeSet, root: Path) -> ChangeSet:
         if new.read in renamed:
             new = replace(new, read=renamed[new.read])
         changes.append(replace(new, why=secrets.redacted(new.why)))
-    title = secrets.redacted(change_set.title)
-    return replace(change_set, title=title, changes=tuple(changes))
+    return replace(change_set, title=secrets.redacted(change_set.title), changes=tuple(changes))
 
 
 def _cleared(change: Change, root: Path) -> Change:
@@ -222,7 +220,7 @@ def _cleared(change: Change, root: Path) -> Change:
         new = _clear_lines(text, clear)
     elif change.path.endswith(".yaml"):
         file = base.parse_mapping(text)
-        new = base.edited_mapping(file, each_text(file.values, clear)).source or ""
+        new = base.edited_mapping(file, printable.each_text(file.values, clear)).source or ""
     else:
         new = _clear_document(text, clear)
     return replace(change, data=new.encode(errors="surrogateescape"))
@@ -233,7 +231,7 @@ def _clear_lines(text: str, clear: Callable[[str], str]) -> str:
     lines = []
     for line in text.split("\n"):
         data = jsonl.loose(line)
-        new = data if data.get("type") in _SAID else each_text(data, clear)
+        new = data if data.get("type") in _SAID else printable.each_text(data, clear)
         lines.append(line if new == data else jsonl.dumped(new).rstrip("\n"))
     return "\n".join(lines)
 
@@ -242,7 +240,7 @@ def _clear_document(text: str, clear: Callable[[str], str]) -> str:
     """Clear front matter by its values, and the text below."""
     document = markdown.parse(text)
     for key, value in document.meta.items():
-        if (new := each_text(value, clear)) != value:
+        if (new := printable.each_text(value, clear)) != value:
             document = document.with_meta(key, value=new)
     at = document.body_start
     return document.source[:at] + clear(document.source[at:])

@@ -14,9 +14,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from bumble.entity import approvals, companions, settings
+from bumble.entity import approvals, companions, config, settings
 from bumble.entity.changes import Version
-from bumble.entity.config import Identity, Owner, Persona
 from bumble.entity.folder import ENTITY_FILE, Entity
 from bumble.errors import UserError
 from bumble.records import automations, knowledge, skills, working
@@ -135,10 +134,10 @@ def obeyed(entity: Entity, things: Iterable[T], rule_of: Callable[[T], approvals
     return [thing for thing, one in rules if one.digest not in left]
 
 
-def own_identity(entity: Entity, identity: Identity) -> Identity:
+def own_identity(entity: Entity, identity: config.Identity) -> config.Identity:
     """Return who an entity is, as far as its prompts may say so: else the bare name."""
     if pending(entity, [settings.identity_rule(identity)]):
-        return replace(identity, owner=Owner(), identity=Persona())
+        return replace(identity, owner=config.Owner(), identity=config.Persona())
     who = identity.identity
     monologue, voice = identity.named(who.monologue), identity.named(who.voice)
     return replace(identity, identity=replace(who, monologue=monologue, voice=voice))

@@ -11,13 +11,10 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
 
-from bumble.entity import changes, commits, review_branch
-from bumble.entity.changes import Change, ChangeSet
+from bumble.entity import changes, commits, folder, review_branch
 from bumble.entity.config import Config, Identity, PromptConfig
-from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RefusedError
-from bumble.llm import ledger
-from bumble.llm.protocol import Model, Tool
+from bumble.llm import ledger, protocol
 from bumble.models.tiers import ABLE, Abilities
 from bumble.runtime import review_queue
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 # A model elsewhere is shown so many times what is recalled for others, from such a window on.
 LARGE_WINDOW_TOKENS, LARGE_TIMES = 32_000, 3
 
-Plan = Callable[[], Change | None]  # made when it is applied; None: nothing to write
+Plan = Callable[[], changes.Change | None]  # made when it is applied; None: nothing to write
 
 
 class Result(Struct, frozen=True):
@@ -48,7 +45,7 @@ class OutsideTools(Protocol):
     def called_for(self, text: str) -> bool:
         """Whether a message names one of the programs, or what it is for."""
 
-    def offered(self, text: str) -> tuple[Tool, ...]:
+    def offered(self, text: str) -> tuple[protocol.Tool, ...]:
         """Start what a message may need, and return its tools; what fails is said, not raised."""
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
@@ -66,10 +63,10 @@ TEMPERATURE = 0.7  # for models of which the catalog knows nothing
 class Runtime(Struct, frozen=True):
     """The runtime of one entity: its folder, settings, model, memory, clock and chance."""
 
-    entity: Entity
+    entity: folder.Entity
     identity: Identity
     config: Config
-    model: Model
+    model: protocol.Model
     memory: Memory
     clock: Callable[[], datetime]
     rng: random.Random
@@ -132,7 +129,7 @@ class Runtime(Struct, frozen=True):
         """The present, in the entity's time zone."""
         return self.clock().astimezone(self.zone)
 
-    def apply(self, change_set: ChangeSet) -> list[Path]:
+    def apply(self, change_set: changes.ChangeSet) -> list[Path]:
         """Write a change set, all of it or nothing; in a git folder it becomes a commit.
 
         The one door of all that the entity writes by itself: no secret gets through, and what is
@@ -143,9 +140,8 @@ class Runtime(Struct, frozen=True):
             MergeUnfinishedError: If a file holds the two sides of a merge.
             ReviewError: If it is to be reviewed, and there is nowhere to put it.
         """
-        autocommit = self.config.git.autocommit
         policy = commits.CommitPolicy(
-            autocommit, self.identity.name, self.now, self.tell, self.trusted
+            self.config.git.autocommit, self.identity.name, self.now, self.tell, self.trusted
         )
         timeout = self.config.limits.lock_timeout_seconds
         cleared = review_queue.cleared(change_set, self.entity.root)
@@ -169,10 +165,10 @@ class Runtime(Struct, frozen=True):
             changes.recover(root)
             change = plan()
             if change is not None:
-                self.apply(ChangeSet(f"{title}: {change.why}", (change,)))
+                self.apply(changes.ChangeSet(f"{title}: {change.why}", (change,)))
         return change is not None
 
-    def holds_back(self, change_set: ChangeSet) -> bool:
+    def holds_back(self, change_set: changes.ChangeSet) -> bool:
         """Whether a change set waits for the owner's word, instead of being written."""
         return review_queue.is_held(change_set, self.config.git.review)
 

@@ -23,14 +23,13 @@ from bumble.records import (
     dreams,
     episodes,
     journal,
+    kind,
     knowledge,
     projects,
     relationships,
     skills,
 )
-from bumble.records.kind import Kind
-from bumble.text import markdown
-from bumble.text.words import one_line, shorten
+from bumble.text import markdown, words
 
 DESCRIPTION_CHARS = 150
 
@@ -61,7 +60,7 @@ class AgentFiles(Struct):
         self.taken.add(page.path)
         return quotation(page.view.origin, page.text.strip())
 
-    def of(self, *wanted: Kind, of_owner: bool = False) -> list[Page]:
+    def of(self, *wanted: kind.Kind, of_owner: bool = False) -> list[Page]:
         """Return the memories of some kinds, without its instructions and what it put away.
 
         The portrait of its owner is the one there is with `of_owner`, and else none.
@@ -94,7 +93,7 @@ class AgentFiles(Struct):
             texts.setdefault(f"{page.view.at:%Y-%m-%d}", []).append(told)
         return {day: "\n\n".join(told) for day, told in texts.items()}
 
-    def sections(self, *wanted: Kind) -> str:
+    def sections(self, *wanted: kind.Kind) -> str:
         """Return memories under a heading each."""
         return "\n\n".join(headed(page, "##", self.quoted(page)) for page in self.of(*wanted))
 
@@ -116,7 +115,7 @@ def _add_skills(own: AgentFiles) -> None:
 
 def _described(page: Page) -> str:
     """Say what a memory is about: its beginning."""
-    return shorten(one_line(page.text), DESCRIPTION_CHARS, at_word=True)
+    return words.shorten(words.one_line(page.text), DESCRIPTION_CHARS, at_word=True)
 
 
 def _slug(title: str) -> str:

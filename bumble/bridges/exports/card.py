@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bumble.bridges.exports.memories import Pages
-from bumble.bridges.imports import card, foreign
-from bumble.bridges.imports.items import Fact, Recipe
+from bumble.bridges.imports import card, foreign, items
 from bumble.entity.config import Identity
 from bumble.entity.secrets import redacted
 from bumble.records import knowledge, skills
@@ -82,8 +81,8 @@ def _book(name: str, origin: Mapping[str, Any], pages: Pages) -> dict[str, Any]:
     own = foreign.mapping(origin, "character_book")
     entries = foreign.mappings(own, "entries")
     lore = list(card.lore(own))
-    there = {item.title for item in lore if isinstance(item, Fact)}
-    there |= {item.name for item in lore if isinstance(item, Recipe)}
+    there = {item.title for item in lore if isinstance(item, items.Fact)}
+    there |= {item.name for item in lore if isinstance(item, items.Recipe)}
     added: list[Mapping[str, Any]] = []
     for page in pages.pages:
         if page.kind not in (knowledge.KNOWLEDGE, skills.SKILL) or page.title in there:

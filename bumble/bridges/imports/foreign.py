@@ -22,8 +22,7 @@ from bumble import patterns
 from bumble.bridges.imports.items import Item, LeftOut
 from bumble.bridges.imports.source import UNREADABLE, ImportSource, reason
 from bumble.errors import UnsafePathError
-from bumble.text import moments
-from bumble.text.printable import HALF, whole
+from bumble.text import moments, printable
 
 MAX_TEXT_BYTES = 16_000_000  # of one text: it is held whole
 MAX_ITEM_COST = 40_000_000  # bytes that an item takes in memory, about
@@ -65,8 +64,8 @@ def first(value: object, *keys: str) -> str:
 
 def cleaned(value: str) -> str:
     """Return a text without control characters, halves of characters, and carriage returns."""
-    if HALF.search(value):
-        value = str(whole(value))
+    if printable.HALF.search(value):
+        value = str(printable.whole(value))
     return _CONTROL.sub(
         lambda match: "\n" if match[0] in "\r\x85\u2028\u2029" else "", value.replace("\r\n", "\n")
     )

@@ -14,9 +14,9 @@ from bumble.bridges.imports import (
     foreign,
     gemini,
     grok,
+    items,
     notes,
 )
-from bumble.bridges.imports.items import ImportContext, Item, LeftOut
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import ImportInvalidError, UsageError
@@ -28,7 +28,7 @@ class Format(Struct, frozen=True):
     name: str  # as `--format` takes it
     title: str  # for people
     fits: Callable[[ImportSource], object]
-    read: Callable[[ImportSource, ImportContext], Iterator[Item]]
+    read: Callable[[ImportSource, items.ImportContext], Iterator[items.Item]]
     holds: str = "conversation"  # what most of it is
 
 
@@ -111,7 +111,7 @@ def _refuse_broken(source: ImportSource) -> None:
     if others or not name.casefold().endswith((".json", ".af")):
         return
     loaded = foreign.load(source, name)
-    if isinstance(loaded, LeftOut):
+    if isinstance(loaded, items.LeftOut):
         raise ImportInvalidError(source.path, loaded.why)
     if not loaded:
         raise ImportInvalidError(source.path, "there is nothing in it")

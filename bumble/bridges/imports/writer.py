@@ -27,8 +27,7 @@ from bumble.bridges.imports.items import (
     LeftOut,
     Recipe,
 )
-from bumble.entity import changes, secrets
-from bumble.entity.folder import Entity
+from bumble.entity import changes, folder, secrets
 from bumble.errors import RecordInvalidError, UserError
 from bumble.records import (
     base,
@@ -39,8 +38,7 @@ from bumble.records import (
     skills,
 )
 from bumble.runtime.people import Person
-from bumble.text import markdown, moments, stop_words
-from bumble.text.printable import each_text
+from bumble.text import markdown, moments, printable, stop_words
 from bumble.text.words import one_line, shorten
 
 BY = "import"
@@ -70,7 +68,7 @@ class Importer:
 
     def __init__(
         self,
-        entity: Entity,
+        entity: folder.Entity,
         speaker: Person,
         form: str,
         apply: Callable[[changes.ChangeSet], object],
@@ -271,8 +269,7 @@ class Importer:
         file = place.rpartition("/")[2]
         for name, there in reversed(same):
             other, _, lay = name.partition("/")
-            is_there = name.startswith(talk.below)
-            if is_there or (other != vault and lay.rpartition("/")[2] == file):
+            if name.startswith(talk.below) or (other != vault and lay.rpartition("/")[2] == file):
                 same.remove((name, there))
                 return there
         return ""
@@ -462,7 +459,7 @@ class Importer:
             monologue=self._safe(found.monologue),
             voice=self._safe(found.voice),
             greeting=self._safe(found.greeting),
-            card=each_text(found.card, self._safe),
+            card=printable.each_text(found.card, self._safe),
         )
         self.flush()
         who = self.speaker.id

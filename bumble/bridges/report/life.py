@@ -28,11 +28,11 @@ from bumble.records import (
     journal,
     kinds,
     narrative,
+    provenance,
     relationships,
     session_files,
 )
 from bumble.records.kind import Kind, RecordKind, RecordView, unite
-from bumble.records.provenance import Reader
 from bumble.records.sessions import Compaction, Message, Session
 from bumble.text.markdown import Document
 from bumble.text.printable import clean, whole
@@ -149,7 +149,7 @@ def anchor(kind: str, record_id: str) -> str:
 class Collector:
     """Reads a life, a file after another."""
 
-    def __init__(self, entity: Entity, zone: tzinfo, name: str, reader: Reader) -> None:
+    def __init__(self, entity: Entity, zone: tzinfo, name: str, reader: provenance.Reader) -> None:
         self.entity, self.name, self.reader = entity, shown(name), reader
         self.life = Life(zone)
         self.quotes: dict[str, Basis] = {}

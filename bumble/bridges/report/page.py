@@ -21,10 +21,8 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from bumble import __version__, patterns
-from bumble.body import ebb
+from bumble.body import bars, config, ebb
 from bumble.body import soma as body
-from bumble.body.bars import FULL
-from bumble.body.config import BAR_NAMES
 from bumble.bridges.report.life import (
     LEFT_OUT,
     ON_TIMELINE,
@@ -40,7 +38,6 @@ from bumble.recall.belief_strength import strength
 from bumble.records import beliefs as beliefs_store
 from bumble.records import dreams, kinds, soma
 from bumble.records import episodes as episodes_store
-from bumble.records.episodes import Imprint
 from bumble.text.printable import clean
 from bumble.text.words import language, one_line, shorten
 
@@ -94,7 +91,7 @@ def body_of(
     feelings = _feelings(episodes)
     if not moments:
         return BodyOverTime(feelings=feelings)
-    lines = tuple(_line(name, moments) for name in BAR_NAMES)
+    lines = tuple(_line(name, moments) for name in config.BAR_NAMES)
     return BodyOverTime(lines, moments[0].at, moments[-1].at, feelings, tuple(moods.most_common()))
 
 
@@ -125,7 +122,7 @@ def _levels(data: bytes) -> dict[str, float]:
 
 def levels(state: body.Soma) -> dict[str, float]:
     """Return the bars of a body."""
-    return {name: state.bars.value(name) for name in BAR_NAMES}
+    return {name: state.bars.value(name) for name in config.BAR_NAMES}
 
 
 def _line(name: str, moments: Sequence[BodyMoment]) -> BarLine:
@@ -137,7 +134,7 @@ def _line(name: str, moments: Sequence[BodyMoment]) -> BarLine:
     for at in range(0, len(moments), size):
         group = moments[at : at + size]
         x = fmean((moment.at - begin).total_seconds() for moment in group) / span * WIDTH
-        y = HEIGHT - fmean(moment.levels[name] for moment in group) / FULL * HEIGHT
+        y = HEIGHT - fmean(moment.levels[name] for moment in group) / bars.FULL * HEIGHT
         points.append(f"{x:.1f},{y:.1f}")
     if len(points) == 1:
         points = [points[0], f"{WIDTH:.1f},{points[0].partition(',')[2]}"]
@@ -179,7 +176,7 @@ class Stem(Struct, frozen=True):
     x: float
     top: float
     at: datetime
-    felt: Imprint
+    felt: episodes_store.Imprint
 
 
 class Day(Struct, frozen=True):

@@ -219,12 +219,11 @@ def _write(
     dry_run: bool,
 ) -> None:
     existing = knowledge.find(book, title)
-    before = existing.text if existing else ""
     with writing.collect(
         *(opened.shell, text),
         in_editor=in_editor,
         name=knowledge.PATH,
-        before=before,
+        before=existing.text if existing else "",
         instead="give the text to `bumble knowledge set`, as an argument or on standard input",
     ) as body:
         shown = existing.title if existing else knowledge.unmarked(title)[0]
@@ -361,11 +360,10 @@ def add(
     opened.within(opened.entity.journal)
     with writing.collect(opened.shell, text, in_editor=editor, name=journal.PATH) as entry:
         at = opened.now
-        change = journal.plan_add(at, entry, opened.zone, output.shorten(entry, 50), tags=tags)
         writing.commit(
             opened,
             "journal add",
-            [change],
+            [journal.plan_add(at, entry, opened.zone, output.shorten(entry, 50), tags=tags)],
             f"Added an entry of {at:%Y-%m-%d %H:%M}.",
             dry_run=dry_run,
             at=at.isoformat(timespec="seconds"),

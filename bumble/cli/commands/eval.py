@@ -46,7 +46,6 @@ from bumble.records import (
 )
 from bumble.records.kind import RecordView
 from bumble.text import printable, stop_words, words
-from bumble.text.stop_words import telling_words
 
 
 def junit(suite: str, outcomes: Sequence[CheckOutcome]) -> bytes:
@@ -473,7 +472,9 @@ def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[che
     """
     there = {path.stem for path in checks.CHECK.files(entity.checks)}
     sources = list(_sources(entity, zone))
-    frequency = Counter(word for each in sources for word in set(telling_words(each.sentence)))
+    frequency = Counter(
+        word for each in sources for word in set(stop_words.telling_words(each.sentence))
+    )
     for source in sources:
         for check in _checks(source, people, frequency):
             if check.id not in there:
@@ -505,13 +506,13 @@ def _checks(
     view, pattern = source.view, stop_words.name_pattern(wanted)
     left = re.sub(pattern, GAP, source.sentence, flags=re.IGNORECASE)
     ask = view.id if source.is_section else words.shorten(left, MAX_ASK_CHARS, at_word=True)
-    if len(telling_words(ask)) < LEAST_WORDS and not source.is_section:
+    if len(stop_words.telling_words(ask)) < LEAST_WORDS and not source.is_section:
         return
     rests_on = view.sources if source.is_section else (view.id,)
     audience = view.origin.audience
     asker = next((person for person in people if base.may_read(audience, (person,))), "")
     origin = base.Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)
-    name = disk.file_name(" ".join(telling_words(ask)[:NAME_WORDS]))
+    name = disk.file_name(" ".join(stop_words.telling_words(ask)[:NAME_WORDS]))
     if asker:
         yield checks.new(name, ask, person=asker, expect=(wanted,), provenance=origin)
     if stranger := next((one for one in people if not base.may_read(audience, (one,))), ""):
@@ -522,10 +523,10 @@ def _checks(
 
 def _most_telling(source: _Source, frequency: Counter[str]) -> str:
     """Return the word of a sentence that tells most: a number, else a rare and long one."""
-    in_title = set(telling_words(source.view.id)) if source.is_section else set()
+    in_title = set(stop_words.telling_words(source.view.id)) if source.is_section else set()
     candidates = [
         word
-        for word in telling_words(source.sentence)
+        for word in stop_words.telling_words(source.sentence)
         if word not in in_title and (word[:1].isdigit() or len(word) >= LEAST_LETTERS)
     ]
     return max(

@@ -129,8 +129,7 @@ def _told(
 def _person(
     life: Life, person: relationships.Relationship, who: Portrait | None, hidden: str, year: int
 ) -> tuple[dict[str, Any], Iterable[str]]:
-    called = map(stop_words.name_pattern, person.names or (person.id,))
-    names = re.compile("|".join(called))
+    names = re.compile("|".join(map(stop_words.name_pattern, person.names or (person.id,))))
     found = {
         kind: [
             entry if person.id in entry.people else _about(entry, names)

@@ -100,8 +100,7 @@ def _agent(
     made = agents.AgentFiles(opened.identity, owner, pages)
     agents.WRITERS[form](made)
     destination.put_folder(dest, made.texts)
-    written = [page for page in pages.pages if page.path in made.taken]
-    data, lines = _told(pages, written)
+    data, lines = _told(pages, [page for page in pages.pages if page.path in made.taken])
     rest = (page for page in pages.pages if page.text.strip() and page.path not in made.taken)
     if no_place := Counter(page.kind.plural for page in rest):
         told = ", ".join(f"{what} ({count:,})" for what, count in no_place.items())

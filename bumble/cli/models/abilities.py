@@ -19,18 +19,6 @@ from bumble.errors import RecordInvalidError, UserError
 from bumble.files import disk
 from bumble.llm import detect, protocol, scripted
 from bumble.models import probe, tiers
-from bumble.models.tiers import (
-    ABLE,
-    ANY,
-    PURPOSES,
-    WRITES_FROM,
-    Abilities,
-    Purpose,
-    Tier,
-    by_file,
-    by_size,
-    overruled,
-)
 from bumble.models.weights import choice
 from bumble.records.sessions import Session
 from bumble.runtime import job, locks, spoken
@@ -44,8 +32,8 @@ class ModelStanding(Struct, frozen=True):
     """How far a model is trusted in a language, and why so far."""
 
     language: str
-    talk: Tier
-    memory: Tier
+    talk: tiers.Tier
+    memory: tiers.Tier
     why: str
     can_be_probed: bool  # there are cases, and no result of them
 
@@ -53,11 +41,11 @@ class ModelStanding(Struct, frozen=True):
     def line(self) -> str:
         """Say it for people."""
         code = self.language
-        name = "any other language" if code == ANY else languages.name(code)
+        name = "any other language" if code == tiers.ANY else languages.name(code)
         return f"{name}: talk {self.talk}, memory {self.memory} ({self.why})"
 
 
-def of(opened: Opened, chosen: choice.Choice | None) -> Callable[[], Abilities]:
+def of(opened: Opened, chosen: choice.Choice | None) -> Callable[[], tiers.Abilities]:
     """Return what looks up, once, what the model of an entity can be trusted with.
 
     Args:
@@ -67,21 +55,21 @@ def of(opened: Opened, chosen: choice.Choice | None) -> Callable[[], Abilities]:
     return cache(partial(_look, opened, chosen))
 
 
-def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
+def _look(opened: Configured, chosen: choice.Choice | None) -> tiers.Abilities:
     try:
         chosen = chosen or chat_model.choose_model(opened)
         measured = measured_of(opened, chosen)
     except UserError:
-        measured = Abilities()  # whoever asks the model hears why there is none
+        measured = tiers.Abilities()  # whoever asks the model hears why there is none
     wanted = _wanted(opened)
     of_folder = [
         (purpose, code)
-        for purpose in PURPOSES
+        for purpose in tiers.PURPOSES
         for code in wanted[purpose]
         if not opened.settings.trusted
         and _place(opened, purpose, code).startswith(f"{ENTITY_FILE}:")
     ]
-    abilities = overruled(measured, wanted, of_folder)
+    abilities = tiers.overruled(measured, wanted, of_folder)
     for purpose, code in of_folder:
         if abilities.tier(purpose, code) != wanted[purpose][code]:
             output.warn(
@@ -93,38 +81,40 @@ def _look(opened: Configured, chosen: choice.Choice | None) -> Abilities:
     return abilities
 
 
-def _wanted(opened: Configured) -> dict[Purpose, Mapping[str, Tier]]:
+def _wanted(opened: Configured) -> dict[tiers.Purpose, Mapping[str, tiers.Tier]]:
     """Return what the owner says that the model may do, by language."""
     said = opened.config.llm.abilities
     return {"talk": said.talk, "memory": said.memory}
 
 
-def measured_of(opened: Configured, chosen: choice.Choice) -> Abilities:
+def measured_of(opened: Configured, chosen: choice.Choice) -> tiers.Abilities:
     """Return what a probe measured of a model, or a script says of its own; the rest by size."""
     if chosen.script is not None:
         path = chat_model.script_of(opened, chosen)
         if (listed := scripted.abilities(path)) is None:
-            return ABLE
+            return tiers.ABLE
         try:
             schema.check(AbilitiesConfig, listed)
         except schema.ValueProblem as problem:
             raise RecordInvalidError(path, f"abilities: {problem}") from problem
-        return overruled(ABLE, cast("Mapping[Purpose, Mapping[str, Tier]]", listed))
+        return tiers.overruled(
+            tiers.ABLE, cast("Mapping[tiers.Purpose, Mapping[str, tiers.Tier]]", listed)
+        )
     measured = result_of(opened.shell, chosen).abilities()
     return replace(measured, unmeasured=_unmeasured(opened, chosen)[0])
 
 
-def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[Tier, str]:
+def _unmeasured(opened: Configured, chosen: choice.Choice) -> tuple[tiers.Tier, str]:
     """Return how far a model is trusted that nobody measured, and why so far.
 
     One that its owner named at an endpoint writes, unless the endpoint says that it is small.
     """
     if (parameters := chat_model.look(opened, chosen).parameters) is not None:
-        return by_size(parameters), f"by its size, {parameters / 1e9:.1f} billion parameters"
+        return tiers.by_size(parameters), f"by its size, {parameters / 1e9:.1f} billion parameters"
     if chosen.entry is None:
-        return by_size(WRITES_FROM), "its endpoint doesn't say that it is small"
+        return tiers.by_size(tiers.WRITES_FROM), "its endpoint doesn't say that it is small"
     size = chosen.entry.files[0].bytes
-    return by_file(size), f"by its size, a file of {output.size(size)}"
+    return tiers.by_file(size), f"by its size, a file of {output.size(size)}"
 
 
 def identity_of(chosen: choice.Choice) -> str:
@@ -167,8 +157,8 @@ def _reason(
 ) -> str:
     places = [
         _place(opened, purpose, named)
-        for purpose, tiers in _wanted(opened).items()
-        if (named := code if code in tiers else ANY) in tiers
+        for purpose, own in _wanted(opened).items()
+        if (named := code if code in own else tiers.ANY) in own
     ]
     overruling = "".join(f"; {place}" for place in dict.fromkeys(places))
     if chosen.script:
@@ -207,7 +197,7 @@ def say_once(
     if {found.unmeasured, *found.measured.values()} == {"write"}:
         return  # whatever the language is: to tell it, transcripts may have to be read
     code = spoken.language(runtime, session, person)
-    said = {code, ANY} & opened.config.llm.abilities.talk.keys()  # whoever said so knows
+    said = {code, tiers.ANY} & opened.config.llm.abilities.talk.keys()  # whoever said so knows
     if said or found.tier("talk", code) == "write":
         return
     kept = opened.cached(NOTICES)
@@ -246,7 +236,7 @@ def _better(opened: Opened, chosen: choice.Choice) -> str:
     )
 
 
-def _place(opened: Configured, purpose: Purpose, code: str) -> str:
+def _place(opened: Configured, purpose: tiers.Purpose, code: str) -> str:
     return opened.settings.origin(f"llm.abilities.{purpose}.{code}")
 
 
@@ -331,7 +321,7 @@ def _check(opened: Opened, runtime: Runtime) -> job.Due[str]:
         code
         for code in unmeasured(known, probe.languages()) and opened.spoken
         # what the owner said of all of it leaves nothing to measure
-        if unmeasured(known, [code]) and not all({code, ANY} & own.keys() for own in said)
+        if unmeasured(known, [code]) and not all({code, tiers.ANY} & own.keys() for own in said)
     ]
     value = ", ".join(missing) or "none"
     languages = job.Condition("languages", value, "one that is spoken, not probed", bool(missing))
