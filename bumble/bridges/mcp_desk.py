@@ -132,18 +132,19 @@ class Desk(Struct, frozen=True):
     def person(self, name: PersonName) -> dict[str, Any]:
         """Show how the entity sees somebody, and how the two stand."""
         match = self._somebody(name)
-        data = {
-            "id": match.id,
-            "names": list(match.names),
-            "bond": people.standing(match, self.runtime.now()).line,
-            "interaction_count": match.interaction_count,
-            "dynamic": match.dynamic,
-            "topics": list(match.topics),
-            "unresolved": list(match.unresolved),
-            "text": match.text,
-            "trust": match.provenance.trust or None,
-        }
-        return _told(data)
+        return _told(
+            {
+                "id": match.id,
+                "names": list(match.names),
+                "bond": people.standing(match, self.runtime.now()).line,
+                "interaction_count": match.interaction_count,
+                "dynamic": match.dynamic,
+                "topics": list(match.topics),
+                "unresolved": list(match.unresolved),
+                "text": match.text,
+                "trust": match.provenance.trust or None,
+            }
+        )
 
     def _somebody(self, name: str) -> relationships.Relationship:
         """Look a person up by any name.

@@ -82,7 +82,14 @@ def show(opened: Opened) -> None:
             {"name": affect.name, "intensity": round(affect.intensity, 4)}
             for affect in soma.affects
         ],
-        "hormones": _hormones(soma, named=opened.config.soma.hormones.show_names),
+        "hormones": {
+            hormones.shown_name(name, named=opened.config.soma.hormones.show_names): {
+                "level": round(soma.hormones.levels[name], 4),
+                "rest": hormones.REST[name],
+                "label": label,
+            }
+            for name, label in hormones.labels(soma.hormones).items()
+        },
         "tone": hormones.tone(soma.hormones),
         "impulses": list(bars.ready_impulses(soma.bars)),
         "fired": {name: at.isoformat() for name, at in soma.bars.fired.items()},
@@ -103,18 +110,6 @@ def tick(opened: Opened, flags: command.JobFlags) -> None:
     from bumble.cli import run_job
 
     run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
-
-
-def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
-    """Return levels and labels by the names that are to be shown."""
-    return {
-        hormones.shown_name(name, named=named): {
-            "level": round(soma.hormones.levels[name], 4),
-            "rest": hormones.REST[name],
-            "label": label,
-        }
-        for name, label in hormones.labels(soma.hormones).items()
-    }
 
 
 def _lines(opened: Opened, soma: Soma, data: dict[str, Any]) -> list[str]:
@@ -156,9 +151,8 @@ def _title(opened: Opened, at: datetime | None) -> str:
 def _draw_bar(value: float, rest: float) -> str:
     """Draw a bar, with a stroke where it rests."""
     filled = round(value / bars.FULL * WIDTH)
-    stroke = min(WIDTH - 1, int(rest / bars.FULL * WIDTH))
     cells = ["█" if n < filled else "░" for n in range(WIDTH)]
-    cells[stroke] = "┃"
+    cells[min(WIDTH - 1, int(rest / bars.FULL * WIDTH))] = "┃"
     return "".join(cells)
 
 
@@ -273,15 +267,14 @@ def add(
     anchor = anchors.new(label, description, levels, at, strength, provenance=origin)
     why = f"keep how it feels: {anchor.label}"
     surplus = body_state.dropped_anchors(listed, at)
-    planned = [
-        anchors.ANCHOR.plan_new(anchor, why),
-        *(anchors.ANCHOR.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus),
-    ]
     gone = "".join(f' The weakest is gone: "{weak.label}".' for weak in surplus)
     writing.commit(
         opened,
         "anchor add",
-        planned,
+        [
+            anchors.ANCHOR.plan_new(anchor, why),
+            *(anchors.ANCHOR.plan_forget(weak, f"{why}; the weakest goes") for weak in surplus),
+        ],
         f'Added the anchor "{anchor.label}".{gone}',
         dry_run=dry_run,
         id=anchor.id,

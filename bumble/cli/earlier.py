@@ -104,9 +104,11 @@ def _parted(entity: Entity, kind: Kind, file: Path, why: str) -> list[changes.Ch
         data = disk.read_if_there(disk.inside(entity.root, path)) or b""
         text = data.decode("utf-8")
         pair = companions.split(path, text) if companions.is_made(path, text) else None
-        if pair is None or pair.companion is None:
-            return []
-        if _told(kind, text) != _told(kind, companions.joined(path, pair.text, pair.companion)):
+        if (
+            pair is None
+            or pair.companion is None
+            or _told(kind, text) != _told(kind, companions.joined(path, pair.text, pair.companion))
+        ):
             return []
     except (UnsafePathError, OSError, ValueError):  # whoever reads it says what is wrong with it
         return []

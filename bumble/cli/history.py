@@ -283,7 +283,6 @@ def undo(
         writing.apply(opened, plan.change_set, trusts=False)
     (undone,) = seen(opened, [chosen])
     title = f'"{undone.title}" ({undone.short})'
-    head = f"Would undo {title}:" if dry_run else f"Undid {title}:"
     data = {
         "changed": bool(changes) and not dry_run,
         "dry_run": dry_run,
@@ -295,7 +294,7 @@ def undo(
     told = list(action_lines(rows))
     more = [f"  and {len(told) - LINES_SHOWN} lines more"] if len(told) > LINES_SHOWN else []
     lines = (
-        [head, *told[:LINES_SHOWN], *more]
+        [f"Would undo {title}:" if dry_run else f"Undid {title}:", *told[:LINES_SHOWN], *more]
         if changes
         else [f"Nothing of {title} is to be taken back."]
     )

@@ -16,10 +16,9 @@ from typing import Any
 import typer
 
 from bumble import patterns
-from bumble.bridges.exports import memories
 from bumble.bridges.imports import formats
 from bumble.cli import app, command_help, completing, output, registry
-from bumble.cli.commands import mcp
+from bumble.cli.commands import mcp, transfer
 from bumble.entity import config, create, layers
 from bumble.models.weights import catalog
 from bumble.records import beliefs, checks, kinds, projects
@@ -168,8 +167,8 @@ def words() -> str:
             "cycle": sorted(registry.cycles()),
             "setting": sorted(".".join(keys) for keys, _ in layers.leaves(config.defaults())),
             "archetype": list(create.archetypes()),
-            "format": list(formats.NAMES),
-            "form": list(memories.FORMS),
+            "format": list(formats.BY_NAME),
+            "form": list(transfer.WRITERS),
             "status": list(projects.STATUSES),
             "place": list(checks.PLACES),
             "shell": list(mcp.SCRIPTS),

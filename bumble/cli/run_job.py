@@ -258,23 +258,22 @@ def make_runtime(
         remembers = abilities.of(opened, chosen)().tier("memory", tiers.ANY) == "write"
         return weights.embedder(opened, fetch_with_yes=yes, reads=not remembers)
 
-    memory = Memory(
-        opened.entity,
-        open_embedder,
-        name=opened.identity.name,
-        zone=ZoneInfo(opened.identity.timezone),
-        place=index_place.place_of(opened),
-        syncs=writes,
-        optional=talks,
-        open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),
-    )
     run = chosen.entry.chat if chosen and chosen.entry else None
     return Runtime(
         entity=opened.entity,
         identity=opened.identity,
         config=opened.config,
         model=model,
-        memory=memory,
+        memory=Memory(
+            opened.entity,
+            open_embedder,
+            name=opened.identity.name,
+            zone=ZoneInfo(opened.identity.timezone),
+            place=index_place.place_of(opened),
+            syncs=writes,
+            optional=talks,
+            open_reader=lambda own: weights.message_reader(opened, own, fetch_with_yes=yes),
+        ),
         clock=opened.shell.now,
         rng=opened.shell.rng,
         writes=writes,

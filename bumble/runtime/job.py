@@ -156,10 +156,8 @@ def apply(runtime: Runtime, outcome: JobResult) -> JobResult:
         FileChangedError: If files keep changing.
     """
     for _ in range(APPLY_TRIES - 1):
-        try:
+        with suppress(FileChangedError):
             return _write(runtime, outcome)
-        except FileChangedError:
-            continue
     return _write(runtime, outcome)
 
 

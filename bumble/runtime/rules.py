@@ -32,8 +32,9 @@ def of_section(section: knowledge.KnowledgeSection) -> approvals.Rule:
     """Return the rule of a locked section."""
     name = f"{knowledge.PATH}: {section.title}"
     origin = section.provenance
-    told = (section.text, origin.trust, origin.audience)
-    return approvals.rule(name, knowledge.PATH, section.text, *told)
+    return approvals.rule(
+        name, knowledge.PATH, section.text, section.text, origin.trust, origin.audience
+    )
 
 
 def of_prompt_file(name: str, text: str) -> approvals.Rule:

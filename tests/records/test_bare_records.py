@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bumble.bridges.exports import memories
+from bumble.cli.commands import transfer
 from bumble.history import merge
 from bumble.records import kinds, session_files
 from bumble.records.kind import Kind
@@ -59,7 +59,7 @@ SHOWN = (
     "review",
 )
 WHY = ("bel_1", "ep_1", "drm_1", "msg_1", "evo_1", "qst_1", "Tea", "kim", "narrative", "ses_1")
-FORMS = memories.FORMS
+FORMS = tuple(transfer.WRITERS)
 ENDINGS = {"card": ".json", "bundle": ".zip"}
 
 

@@ -14,7 +14,7 @@ CONTEXT = ImportContext(ZoneInfo("Europe/Lisbon"), str)
 def read_in(path: Path, name: str = "") -> tuple[str, list[Item]]:
     """Read an import: the format that it is taken for, and what is in it."""
     with source.opened(path) as files:
-        form = formats.named(name) if name else formats.detect(files)
+        form = formats.BY_NAME[name] if name else formats.detect(files)
         return form.name, [*form.read(files, CONTEXT), *files.left_out]
 
 

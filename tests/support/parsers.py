@@ -233,7 +233,7 @@ def _user_settings(file: Path) -> object:
 def _imported(form_name: str, name: str, *samples: bytes | str) -> Reader:
     def read(path: Path) -> object:
         with source.opened(path) as files:
-            return list(formats.named(form_name).read(files, ImportContext(ZONE, str)))
+            return list(formats.BY_NAME[form_name].read(files, ImportContext(ZONE, str)))
 
     return of_file(name, read, *samples)
 

@@ -61,10 +61,9 @@ def data(
     if origin.get("name") != identity.name:
         fields["name"] = redacted(identity.name)
     persona = identity.identity
-    owner = identity.owner.name
 
     def is_told(words: str, present: str) -> bool:
-        return present.strip() in card.forms(words, origin, owner)
+        return present.strip() in card.forms(words, origin, identity.owner.name)
 
     if before is None or not is_told(before.monologue, persona.monologue):
         fields |= {"description": redacted(persona.monologue.strip()), "system_prompt": ""}

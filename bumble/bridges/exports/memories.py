@@ -37,8 +37,6 @@ from bumble.records.kind import Kind, RecordView
 from bumble.text import markdown, titles
 from bumble.text.words import one_line, shorten
 
-AGENTS = ("openclaw", "letta")  # whose files an export can write
-FORMS = ("card", "markdown", "bundle", *AGENTS)  # that an export can have
 TITLE_CHARS = 80
 
 

@@ -19,7 +19,7 @@ from bumble.bridges.imports import (
 )
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity.folder import ENTITY_FILE
-from bumble.errors import ImportInvalidError, UsageError
+from bumble.errors import ImportInvalidError
 
 
 class Format(Struct, frozen=True):
@@ -56,19 +56,7 @@ FORMATS = (
     Format("letta", "Letta", agents.fits_letta, agents.read_letta),
     Format("claude-code", "Claude Code", agents.fits_claude_code, agents.read_claude_code),
 )
-NAMES = tuple(form.name for form in FORMATS)
-
-
-def named(name: str) -> Format:
-    """Return the format of a name.
-
-    Raises:
-        UsageError: If there is none.
-    """
-    for form in FORMATS:
-        if form.name == name.strip().casefold():
-            return form
-    raise UsageError(f"--format {name}: there is no such format\nThere are {', '.join(NAMES)}.")
+BY_NAME = {form.name: form for form in FORMATS}
 
 
 def detect(source: ImportSource) -> Format:
@@ -97,7 +85,7 @@ def detect(source: ImportSource) -> Format:
             else "is it a folder of notes? Then say --format obsidian, or the program they are from"
         )
         raise ImportInvalidError(source.path, f"no format shows in it; {why}")
-    why = f"no format that bumble knows shows in it; `--format` takes {', '.join(NAMES)}"
+    why = f"no format that bumble knows shows in it; `--format` takes {', '.join(BY_NAME)}"
     raise ImportInvalidError(source.path, why)
 
 

@@ -84,7 +84,6 @@ def _record(data: Mapping[str, Any]) -> Iterator[items.Item]:
     asked, told = _details(data)
     shown = (plain(foreign.text(one, "html")) for one in foreign.listed(data, "safeHtmlItem"))
     answers = [items.ImportedBlock(one, "" if one else "answers without words") for one in shown]
-    labels = [foreign.text(data, "header"), *foreign.texts(data, "products")]
     attached = [
         items.mark(kind, foreign.text(one) or foreign.text(one, "name"))
         for key, kind in ATTACHED.items()
@@ -93,7 +92,7 @@ def _record(data: Mapping[str, Any]) -> Iterator[items.Item]:
     yield from _entry(
         foreign.moment(data, "time"),
         ("" if asked else foreign.text(data, "title")),
-        " ".join(labels),
+        " ".join([foreign.text(data, "header"), *foreign.texts(data, "products")]),
         [*asked, *attached],
         [*answers, *told],
         is_prompt=bool(asked or told),

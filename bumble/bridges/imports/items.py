@@ -213,9 +213,8 @@ def talk(
     turns: list[ImportedTurn] = []
     left: Counter[str] = Counter()
     for message in said:
-        found = list(_turns(message))
         place = _place(turns, message) if message.is_aside else len(turns)
-        turns[place:place] = found
+        turns[place:place] = list(_turns(message))
         left.update(block.why for block in message.blocks if block.why)
     for why, count in left.items():
         yield LeftOut(title or talk_id, why, count=count, is_block=True)

@@ -17,17 +17,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.bridges.exports.destination import MARK
-from bumble.bridges.imports import foreign
-from bumble.bridges.imports.items import (
-    OTHER,
-    PERSON,
-    Fact,
-    ImportContext,
-    ImportedTalk,
-    ImportedTurn,
-    Item,
-    LeftOut,
-)
+from bumble.bridges.imports import foreign, items
 from bumble.bridges.imports.source import ImportSource
 from bumble.entity.folder import ENTITY_FILE
 from bumble.text import markdown, yaml_edit, yaml_read
@@ -63,20 +53,19 @@ def load(
     note_id: str = "",
     beside: frozenset[str] = frozenset(),
     below: str = "",
-) -> NoteFile | LeftOut:
+) -> NoteFile | items.LeftOut:
     """Read a Markdown file; a time that names no zone is in one."""
     try:
         meta, body = split(foreign.cleaned(source.text(name)))
     except ValueError as error:
-        return LeftOut(name, str(error), broken=True)
-    title = one_line(foreign.first(meta, "title", "name")) or PurePosixPath(name).stem
+        return items.LeftOut(name, str(error), broken=True)
     given = {key: _time(meta[key], zone) for key in DATES if meta.get(key)}
     day, changed = _DAY.search(PurePosixPath(name).stem), source.members[name].modified
     times = (*given.values(), _time(day[0], zone) if day else None)
     told = next(filter(None, times), None)
     return NoteFile(
         name,
-        title,
+        one_line(foreign.first(meta, "title", "name")) or PurePosixPath(name).stem,
         meta,
         body,
         at=told or changed,
@@ -93,15 +82,15 @@ def each(
     source: ImportSource,
     names: Iterable[str],
     zone: tzinfo,
-    make: Callable[[NoteFile], Iterator[Item]],
-) -> Iterator[Item]:
+    make: Callable[[NoteFile], Iterator[items.Item]],
+) -> Iterator[items.Item]:
     """Make something of each Markdown file; what can't be read is said."""
     ids = _ids(source, names)
     beside = frozenset(one for one, _ in ids.values())
     for note in (load(source, name, zone, one, beside, top) for name, (one, top) in ids.items()):
         if isinstance(note, NoteFile) and None in note.given.values():
-            yield LeftOut(note.name, "dates that can't be read")
-        yield from [note] if isinstance(note, LeftOut) else make(note)
+            yield items.LeftOut(note.name, "dates that can't be read")
+        yield from [note] if isinstance(note, items.LeftOut) else make(note)
 
 
 def _ids(source: ImportSource, names: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -146,7 +135,7 @@ def split(source: str) -> tuple[Mapping[str, Any], str]:
     return (meta, body) if meta else ({}, source)  # a text between two rules is no front matter
 
 
-def dated(note: NoteFile, by: str, author: str) -> Iterator[Item]:
+def dated(note: NoteFile, by: str, author: str) -> Iterator[items.Item]:
     """Make a talk of one turn of a note: found by search, learnt from only when asked to.
 
     Args:
@@ -161,12 +150,11 @@ def dated(note: NoteFile, by: str, author: str) -> Iterator[Item]:
         if told:
             title, _, below = whole.lstrip().partition("\n")
             whole = f"{title}\n\n{told}\n{below}"
-        turn = ImportedTurn(whole, note.at, by, whole, author, changed=note.changed)
-        yield ImportedTalk(
+        yield items.ImportedTalk(
             note.id,
             note.title,
             note.at,
-            (turn,),
+            (items.ImportedTurn(whole, note.at, by, whole, author, changed=note.changed),),
             note.beside,
             is_dated=note.is_dated,
             below=note.below,
@@ -186,7 +174,7 @@ def _told(note: NoteFile) -> Iterator[str]:
             yield f"{key}: {line}"
 
 
-def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
+def facts(note: NoteFile, origin: str, by: str) -> Iterator[items.Item]:
     """Make a fact of each section of a note; of one without sections, one of all.
 
     Args:
@@ -202,7 +190,7 @@ def facts(note: NoteFile, origin: str, by: str) -> Iterator[Item]:
             long = replace(note, id=f"{note.id}#{title}", title=title, body=words)
             yield from dated(long, by, origin)
         elif words.strip():
-            yield Fact(f"{one_line(title)} ({origin})", words.strip())
+            yield items.Fact(f"{one_line(title)} ({origin})", words.strip())
 
 
 def fits_vault(source: ImportSource) -> bool:
@@ -210,7 +198,7 @@ def fits_vault(source: ImportSource) -> bool:
     return bool(source.matching(".obsidian/*", "*/.obsidian/*"))
 
 
-def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
+def read_vault(source: ImportSource, context: items.ImportContext) -> Iterator[items.Item]:
     """Read a vault, or any folder of Markdown: the person's own notes, each a dated text."""
     settings = [name for name in source.names if ".obsidian" in name.split("/")]
     marks = source.matching(MARK, ENTITY_FILE)
@@ -220,14 +208,14 @@ def read_vault(source: ImportSource, context: ImportContext) -> Iterator[Item]:
     texts = [name for name in source.matching("*.md", "*.markdown") if name not in passed]
     source.wanted = sum(source.members[name].size for name in texts)
     yield from each(source, texts, context.zone, _own)
-    yield from (LeftOut(name, "files that bumble wrote itself") for name in ours)
+    yield from (items.LeftOut(name, "files that bumble wrote itself") for name in ours)
     yield from foreign.others(source, [*texts, *passed], "files that are no Markdown")
 
 
-def _own(note: NoteFile) -> Iterator[Item]:
+def _own(note: NoteFile) -> Iterator[items.Item]:
     clipped = _clipped(note)
-    found = [*dated(note, OTHER if clipped else PERSON, clipped)]
-    yield from found or [LeftOut(note.name, "notes without a text")]
+    found = [*dated(note, items.OTHER if clipped else items.PERSON, clipped)]
+    yield from found or [items.LeftOut(note.name, "notes without a text")]
 
 
 def _clipped(note: NoteFile) -> str:

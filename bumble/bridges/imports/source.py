@@ -118,9 +118,8 @@ class ImportSource(Struct):
         Raises:
             ValueError: If it is larger than a note may be, or no text.
         """
-        data = self.read(name)
         try:
-            found = data.decode("utf-8-sig")
+            found = self.read(name).decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValueError("it is no text in UTF-8") from error
         if "\0" in found:

@@ -359,13 +359,12 @@ def add(
         change = automations.AUTOMATION.plan_new(
             automation, f"do at {when}: {output.shorten(text, 50)}"
         )
-        first = listing.when(following, opened)
         place = automations.AUTOMATION.path(automation.id)
         writing.commit(
             opened,
             "cron add",
             [change],
-            f"{place} runs first at {first}, with `bumble tick`.",
+            f"{place} runs first at {listing.when(following, opened)}, with `bumble tick`.",
             dry_run=dry_run,
             id=automation.id,
         )
@@ -392,9 +391,8 @@ def _units(shell: Shell) -> Path:
 def _say(
     shell: Shell, command: str, chosen: str, text: Sequence[str], done: str, *, changed: bool
 ) -> None:
-    data = {"changed": changed, "with": chosen, "text": list(text)}
     lines = [line.rstrip("\n") for line in text] or "There is nothing of it."
-    output.result(shell, command, data, lines)
+    output.result(shell, command, {"changed": changed, "with": chosen, "text": list(text)}, lines)
     if done:
         output.say(done)
 

@@ -15,10 +15,11 @@ from msgspec.structs import replace
 
 from bumble.cli import listing, output, people, run_job
 from bumble.cli.command import JobFlags, runs_job
-from bumble.cli.models import chat_model
+from bumble.cli.models import abilities, chat_model
 from bumble.cli.opening import Opened
 from bumble.entity import commits
 from bumble.errors import UserError
+from bumble.jobs import tick as upkeep
 from bumble.llm.protocol import Model
 from bumble.models.tiers import Abilities
 from bumble.records import kinds, session_files
@@ -233,8 +234,6 @@ def tick(
     where nothing is due, nothing changes.
     """
     from bumble.cli import registry
-    from bumble.cli.models import abilities
-    from bumble.jobs import tick as upkeep
 
     dreaming = chat_model.dreaming(opened)
     asleep = chat_model.lazy_model(dreaming, "tick", yes=flags.yes)
@@ -322,17 +321,16 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
         if settled.outcome is not None
     ]
     problems = [(job.name, job.problem) for job in settled_jobs if job.problem is not None]
-    waiting = [
-        {"pass": name, "kind": type(problem).__name__, "problem": str(problem)}
-        for name, problem in problems
-    ]
     held = {settled.name: settled.held for settled in settled_jobs if settled.held}
     imports, imported = listing.imports(session_files.imports(opened.entity.sessions))
     data = {
         "ran": True,
         "dry_run": dry_run,
         "done": runs,
-        "waiting": waiting,
+        "waiting": [
+            {"pass": name, "kind": type(problem).__name__, "problem": str(problem)}
+            for name, problem in problems
+        ],
         "held": held,
         "imports": imports,
     }

@@ -160,7 +160,9 @@ def _outcomes(
     by_person: dict[str, list[checks.Check]] = {}
     for check in wanted:
         try:
-            by_person.setdefault(_person(opened, check), []).append(check)
+            # what nobody asks would leak nowhere
+            person = people.known(opened, check.person) if check.person else opened.owner_id
+            by_person.setdefault(person, []).append(check)
         except RecordMissingError as error:
             for place in check.places:
                 yield replace(outcome(check, place, ()), problem=words.one_line(str(error)))
@@ -171,22 +173,9 @@ def _outcomes(
             yield from _answered(opened, person, answered, yes=yes)
 
 
-def _person(opened: Opened, check: checks.Check) -> str:
-    """Return the id of who asks.
-
-    Raises:
-        RecordMissingError: If nobody is called that: what nobody asks would leak nowhere.
-    """
-    return people.known(opened, check.person) if check.person else opened.owner_id
-
-
-def _newest(opened: Opened, person: str) -> session_files.SessionInfo | None:
-    return session_files.newest(opened.entity.sessions, person, opened.shell.now())
-
-
 def _looked(opened: Opened, person: str, theirs: Sequence[checks.Check]) -> Iterator[CheckOutcome]:
     """Make the checks that need no model."""
-    newest = _newest(opened, person)
+    newest = session_files.newest(opened.entity.sessions, person, opened.shell.now())
     session = session_files.find(opened.entity.sessions, newest.id) if newest else None
     with conversation.open_to_look(opened, person) as talk:
         talk.runtime.memory.sync(lambda *_: None)

@@ -163,9 +163,8 @@ def _print_config(opened: opening.Opened, name: str, speaker: str | None, *, wri
         *(["--write"] if write else []),
     ]
     server_name = f"bumble-{opened.entity.root.name}"
-    text = config(client, server_name, command)
     data = {"client": name, "file": client.file, "name": server_name, "command": command}
-    output.result(opened.shell, "mcp", data, text)
+    output.result(opened.shell, "mcp", data, config(client, server_name, command))
     output.say(f"Put it into {client.file}.")
 
 

@@ -368,13 +368,12 @@ def add_reminder(
         past = ", which is past: at once" if reminder.at < made_at else ""
         when = f"is due {listing.when(reminder.at, opened)}{past}"
         when = f"is said in the next talk with {whom.name}" if whom and is_now else when
-        place = reminders.REMINDER.place(reminder)
         change, stamp = reminders.REMINDER.plan_new(reminder, why), base.stamp(reminder.at)
         writing.commit(
             opened,
             "remind add",
             [change],
-            f"{place} {when}.",
+            f"{reminders.REMINDER.place(reminder)} {when}.",
             dry_run=dry_run,
             id=reminder.id,
             at=stamp,

@@ -313,11 +313,9 @@ def _compact(runtime: Runtime, job: CompactJob) -> JobResult:
 
     note = output.say if sys.stderr.isatty() else lambda _: None  # under cron nobody watches
     result = compaction.run(runtime, job, note)
-    if not job.use_model:
-        return result
-    if runtime.writes:
+    if job.use_model and runtime.writes:
         return stretch.flush(runtime, result, limit=None, note=note)
-    if stretch.leaving(runtime, result) is None:
+    if not job.use_model or stretch.leaving(runtime, result) is None:
         return result
     sentence = (
         "Before that, what waits of these messages is distilled (`bumble distill --dry-run`)."

@@ -57,7 +57,7 @@ def export(
     `bumble new DIR --from FILE` makes the same entity.
     openclaw, letta: a memory folder for that agent, as its owner may know it.
     """
-    listing.choice("form", form, memories.FORMS)
+    listing.choice("form", form, WRITERS)
     if form == "bundle" and person is not None:
         raise UsageError("A bundle is everything: --for PERSON goes with another form.")
     if form != "card" and picture is not None:
@@ -153,7 +153,7 @@ WRITERS: dict[str, Writer] = {
     "card": _card,
     "markdown": _markdown,
     "bundle": _bundle,
-    **{form: partial(_agent, form) for form in memories.AGENTS},
+    **{form: partial(_agent, form) for form in agents.WRITERS},
 }
 
 
@@ -165,7 +165,9 @@ def import_(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help=f"One of {', '.join(formats.NAMES)}; else it shows."
+            "--format",
+            metavar="FORMAT",
+            help=f"One of {', '.join(formats.BY_NAME)}; else it shows.",
         ),
     ] = None,
     speaker: Annotated[
@@ -188,6 +190,7 @@ def import_(
     `bumble distill --session ID` says so, and of the person's own words alone. Run it again as
     often as you like: what is there already stays as it is.
     """
+    form = form and listing.choice("format", form.strip().casefold(), formats.BY_NAME)
     who = people.speaking(opened, speaker)
     first = listing.moment(since, opened, "--from") if since else None
     place = opened.shell.real_path(path)
@@ -210,7 +213,7 @@ def import_(
 
     bar = partial(output.progress, "importing", opened.shell.environ, in_bytes=True)
     with source.opened(place, bar) as files:
-        wanted = formats.named(form) if form else formats.detect(files)
+        wanted = formats.BY_NAME[form] if form else formats.detect(files)
         importer = writer.Importer(
             opened.entity,
             who,

@@ -130,13 +130,12 @@ def _answer(talk: conversation.Conversation, state: ReplState, message: turn_vie
 
 def _history(talk: conversation.Conversation) -> FileHistory | InMemoryHistory:
     """What was typed before, kept with the entity's private files; nothing of it when incognito."""
-    if not talk.runtime.writes:
-        return InMemoryHistory()
     place = talk.opened.entity.typed
-    with suppress(OSError):
-        disk.append(place, b"")  # made here first, so that it is never readable by others
-        return _WholeHistory(os.fspath(disk.settled(place)))
-    return InMemoryHistory()  # something else has its name, or nothing may be written
+    with suppress(OSError):  # something else has its name, or nothing may be written
+        if talk.runtime.writes:
+            disk.append(place, b"")  # made here first, so that it is never readable by others
+            return _WholeHistory(os.fspath(disk.settled(place)))
+    return InMemoryHistory()
 
 
 class _WholeHistory(FileHistory):

@@ -34,7 +34,7 @@ def truth(run: Run) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("form", turns(4, list(formats.NAMES)))
+@pytest.mark.parametrize("form", turns(4, list(formats.BY_NAME)))
 def test_it_is_looked_at_imported_found_and_not_imported_twice(
     run: Run, tmp_path: Path, form: str
 ) -> None:

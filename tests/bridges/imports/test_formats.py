@@ -20,7 +20,7 @@ from tests.support.importing import facts, left, read_in, said, talks
 
 def test_each_format_shows_by_its_content(tmp_path: Path) -> None:
     made = exports.every(tmp_path)
-    assert set(made) == set(formats.NAMES)
+    assert set(made) == set(formats.BY_NAME)
     assert {name: read_in(path)[0] for name, path in made.items()} == {name: name for name in made}
 
 

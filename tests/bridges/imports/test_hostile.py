@@ -78,7 +78,7 @@ def read(data: bytes, name: str, form: str) -> list[Any]:
         path = Path(folder) / name
         path.write_bytes(data)
         with source.opened(path) as files:
-            return list(formats.named(form).read(files, CONTEXT))
+            return list(formats.BY_NAME[form].read(files, CONTEXT))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_no_json_of_any_shape_is_a_bug(form: str, data: Any) -> None:
         assert all(isinstance(turn.text, str) and isinstance(turn.id, str) for turn in talk.turns)
 
 
-@pytest.mark.parametrize("form", formats.NAMES)
+@pytest.mark.parametrize("form", list(formats.BY_NAME))
 @given(data=st.binary(max_size=300))
 def test_no_bytes_are_a_bug(form: str, data: bytes) -> None:
     for name in ("conversations.json", "MEMORY.md", "entity.yaml"):

@@ -407,7 +407,8 @@ def test_from_leaves_out_what_ended_before(run: Run, tmp_path: Path) -> None:
     data = run.ok("import", path, "--from", "2025-01-01", "--json").data
     assert data["conversations"] == {"new": 1, "grown": 0, "unchanged": 0, "older": 1}
     assert run("import", path, "--from", "soon").code == 2
-    assert run("import", path, "--format", "icq").code == 2
+    unknown = run("import", path, "--format", "chatgtp")
+    assert unknown.code == 2 and "There are chatgpt, claude" in unknown.err
 
 
 def test_what_was_read_and_not_taken_blames_no_file_that_is_broken(
