@@ -68,8 +68,7 @@ def plan(root: Path) -> Migration:
     """
     names = (ENTITY_FILE, ATTRIBUTES, IGNORES)
     before = {name: setting_files.SettingsFile(root / name, name, root).read() for name in names}
-    source = before[ENTITY_FILE]
-    if not source:
+    if not (source := before[ENTITY_FILE]):
         raise NotAnEntityError(root)
     version, texts = _version(root, source), before.copy()
     lines = _without_retired(texts, source)

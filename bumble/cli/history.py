@@ -379,8 +379,7 @@ def _explained(
     try:
         return [shelf.look_up(query, kind, viewer.may_see)]
     except RecordMissingError:
-        records = explaining.find(shelf, query, kind, viewer.may_see)
-        if not records:
+        if not (records := explaining.find(shelf, query, kind, viewer.may_see)):
             raise
     return records
 

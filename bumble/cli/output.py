@@ -90,8 +90,7 @@ def warn(shell: Shell, message: str) -> None:
 
 def say(text: str) -> None:
     """Print a line for the person at the terminal."""
-    stream = sys.stderr
-    if stream is None:
+    if (stream := sys.stderr) is None:
         return
     sign("")
     try:
@@ -118,8 +117,7 @@ def flush() -> None:
 
 
 def _write(text: str) -> None:
-    stream = sys.stdout
-    if stream is None:  # closed before bumble began: nobody wants to hear it
+    if (stream := sys.stdout) is None:  # closed before bumble began: nobody wants to hear it
         return
     try:
         stream.write(text)

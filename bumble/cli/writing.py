@@ -73,8 +73,7 @@ def _typed(
     command = _command(shell, instead)
     while True:
         _run(shell, command, file)
-        data = disk.read_if_there(file)
-        if data is None:  # saved nothing, and threw the copy away
+        if (data := disk.read_if_there(file)) is None:  # saved nothing, and threw the copy away
             return text
         try:
             typed = _decoded(file, data)

@@ -273,8 +273,7 @@ def _settle_kind(
     successes = failures = 0
     most = 1  # failures: one for each job, so that one that fails keeps no other from its turn
     while True:
-        reason = held()
-        if reason is not None:
+        if (reason := held()) is not None:
             yield Settled(kind.name, held=reason)
             return
         if left is not None and successes >= left:

@@ -163,8 +163,7 @@ class Runtime(Struct, frozen=True):
         root, timeout = self.entity.root, self.config.limits.lock_timeout_seconds
         with changes.held(root, timeout_seconds=timeout):
             changes.recover(root)
-            change = plan()
-            if change is not None:
+            if (change := plan()) is not None:
                 self.apply(changes.ChangeSet(f"{title}: {change.why}", (change,)))
         return change is not None
 

@@ -48,8 +48,7 @@ def mostly(runtime: Runtime, session: sessions.Session, person: str) -> str:
 def _in_talk(
     entity: Entity, setting: str, session: sessions.Session, person: str, now: datetime
 ) -> str:
-    set_language = _overruled(entity, setting, person)
-    if set_language:
+    if set_language := _overruled(entity, setting, person):
         return set_language
     texts = _texts(session, person)
     enough = len(texts) >= ENOUGH_MESSAGES and sum(map(len, texts)) >= ENOUGH_CHARS

@@ -113,11 +113,6 @@ def _add_skills(own: AgentFiles) -> None:
         own.add(path, own.quoted(page), name=page.title, description=page.description)
 
 
-def _described(page: Page) -> str:
-    """Say what a memory is about: its beginning."""
-    return words.shorten(words.one_line(page.text), DESCRIPTION_CHARS, at_word=True)
-
-
 def _slug(title: str) -> str:
     return "-".join(re.findall(r"\w+", title.casefold()))[:60] or "note"
 
@@ -146,7 +141,8 @@ def letta(own: AgentFiles) -> None:
     own.add("system/human.md", about, description="Whom I belong to, and what I know of them.")
     for page in own.of(knowledge.KNOWLEDGE, relationships.PERSON, projects.PROJECT):
         path, text = own.free(f"reference/{_slug(page.title)}"), own.quoted(page)
-        own.add(f"{path}.md", headed(page, "#", text), description=_described(page))
+        begins = words.shorten(words.one_line(page.text), DESCRIPTION_CHARS, at_word=True)
+        own.add(f"{path}.md", headed(page, "#", text), description=begins)
     for day, text in own.days().items():
         own.add(f"days/{day}.md", f"# {day}\n\n{text}", description=f"What happened on {day}.")
     _add_skills(own)

@@ -216,8 +216,7 @@ def _found(source: ImportSource) -> tuple[Mapping[str, Any], list[str]]:
     Raises:
         ValueError: If it can't be read.
     """
-    name = _main(source)
-    if not name:
+    if not (name := _main(source)):
         raise ValueError("it is no card")
     if source.head(name, len(PNG)) == PNG:
         return from_png(source.read(name, MAX_PNG_BYTES))

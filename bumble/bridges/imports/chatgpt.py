@@ -40,8 +40,7 @@ def _conversation(data: Mapping[str, Any]) -> Iterator[items.Item]:
     if data.get("is_do_not_remember") is True:
         yield items.LeftOut(title or talk_id, "conversations that were not to be remembered")
         return
-    nodes = foreign.mapping(data, "mapping")
-    if not nodes:
+    if not (nodes := foreign.mapping(data, "mapping")):
         raise ValueError("a conversation without messages")
     talk_id = talk_id or f"{next(iter(nodes))} {data.get('create_time')}"  # before May 2023
     at = foreign.moment(data, "create_time") or foreign.moment(data, "update_time")

@@ -270,8 +270,7 @@ def _marks(stream: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
         held, place = held[place:], 0
         if len(held) > MAX_TEXT_BYTES:
             raise ValueError(f"a text of more than {MAX_TEXT_BYTES:,} bytes")
-        more = stream.read(max(CHUNK_BYTES, len(held)))
-        if not more:
+        if not (more := stream.read(max(CHUNK_BYTES, len(held)))):
             return
         held += more
 

@@ -327,9 +327,7 @@ def _harmless(value: object) -> object:
 
     Texts of memories are clean by then: this is for all that may ever stand beside them.
     """
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return clean(value)
-    return value
+    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _days(life: Life) -> Iterator[Day]:

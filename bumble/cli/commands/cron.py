@@ -199,8 +199,7 @@ def _systemctl(environ: Mapping[str, str], *arguments: str) -> None:
 def _run(
     command: Sequence[str], environ: Mapping[str, str], text: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    program = shutil.which(command[0], path=environ.get("PATH", ""))
-    if program is None:
+    if (program := shutil.which(command[0], path=environ.get("PATH", ""))) is None:
         raise UserError(f"There is no {command[0]} on this machine\n{ELSEWHERE}")
     try:
         return subprocess.run(

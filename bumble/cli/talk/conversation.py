@@ -234,8 +234,7 @@ class Conversation:
     def _sync(self) -> None:
         bar = partial(output.progress, "indexing", self.opened.shell.environ)
         self.runtime.memory.sync_or_go_without(lambda what, at, of: bar(at, of))
-        report = self.runtime.memory.report
-        if report:
+        if report := self.runtime.memory.report:
             index_place.tell_unreadable(self.opened, report.problems)
 
     def _last_spoke(self) -> datetime | None:

@@ -313,8 +313,7 @@ def detailed(report: ContextReport) -> Iterator[str]:
 
 def _continuity(report: ContextReport) -> str:
     """Say whether the brief of the last conversation is in the prompt, and why."""
-    brief = report.handover
-    if brief is None:
+    if (brief := report.handover) is None:
         return "none"
     likeness = (
         "likeness unknown without an embedding model"
