@@ -82,14 +82,7 @@ def show(opened: Opened) -> None:
             {"name": affect.name, "intensity": round(affect.intensity, 4)}
             for affect in soma.affects
         ],
-        "hormones": {
-            hormones.shown_name(name, named=opened.config.soma.hormones.show_names): {
-                "level": round(soma.hormones.levels[name], 4),
-                "rest": hormones.REST[name],
-                "label": label,
-            }
-            for name, label in hormones.labels(soma.hormones).items()
-        },
+        "hormones": _hormones(soma, named=opened.config.soma.hormones.show_names),
         "tone": hormones.tone(soma.hormones),
         "impulses": list(bars.ready_impulses(soma.bars)),
         "fired": {name: at.isoformat() for name, at in soma.bars.fired.items()},
@@ -110,6 +103,18 @@ def tick(opened: Opened, flags: command.JobFlags) -> None:
     from bumble.cli import run_job
 
     run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
+
+
+def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
+    """Return levels and labels by the names that are to be shown."""
+    return {
+        hormones.shown_name(name, named=named): {
+            "level": round(soma.hormones.levels[name], 4),
+            "rest": hormones.REST[name],
+            "label": label,
+        }
+        for name, label in hormones.labels(soma.hormones).items()
+    }
 
 
 def _lines(opened: Opened, soma: Soma, data: dict[str, Any]) -> list[str]:

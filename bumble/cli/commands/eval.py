@@ -160,7 +160,7 @@ def _outcomes(
     by_person: dict[str, list[checks.Check]] = {}
     for check in wanted:
         try:
-            # what nobody asks would leak nowhere
+            # a check whose person nobody knows is a problem: asked by nobody, it would leak nowhere
             person = people.known(opened, check.person) if check.person else opened.owner_id
             by_person.setdefault(person, []).append(check)
         except RecordMissingError as error:
