@@ -126,11 +126,15 @@ def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str
     # 2. leave out what was cut off in the middle
     if len(missing) > depth:
         found = found[:-1]
-    return [
-        _meant(named(item["tool"], tools), item.get("arguments"), tools)
+    keys = ("tool", "name") if depth == 2 else ("tool",)
+    named_by = [
+        (item[key], item)
         for item in found
-        if isinstance(item, dict) and isinstance(item.get("tool"), str)
+        if isinstance(item, dict)
+        for key in keys
+        if isinstance(item.get(key), str)
     ]
+    return [_meant(named(name, tools), item.get("arguments"), tools) for name, item in named_by]
 
 
 def named(name: str, tools: Sequence[Tool]) -> str:

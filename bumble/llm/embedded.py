@@ -172,7 +172,7 @@ class EmbeddedModel:
 
     def _reasoning(self, loaded: engine.Engine, request: Request) -> engine.Reasoning:
         """Say what an answer that a grammar holds may begin with; the template decides."""
-        opening, closing = marks.OPENING[0], marks.CLOSING[0]
+        opening, closing = marks.OPENING, marks.CLOSING
         if request.schema is None or closing not in self._head.template:
             return "none"
         try:

@@ -87,47 +87,58 @@ def _broken(match: re.Match[str]) -> str:
     return match.group() + BREAK
 
 
-# Pairs of marks: what opens the reasoning, what ends it. Harmony's channels (gpt-oss) begin with
-# any that isn't `final`; Gemma 4 has channels of one sign each.
-_NAMES = ("think", "thinking", "thought", "reasoning")
-_PAIRS = (
-    *((f"<{name}>", f"</{name}>") for name in _NAMES),
-    ("<seed:think>", "</seed:think>"),
-    ("[THINK]", "[/THINK]"),
-    ("◁think▷", "◁/think▷"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),
-    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
-    ("<|channel|>commentary<|message|>", "<|channel|>final<|message|>"),
-    ("<|channel>thought", "<channel|>"),
+OPENING, CLOSING = "<think>", "</think>"  # around a thought, in most templates
+_THOUGHT = "(?:think|thinking|thought|reasoning|reflection)"
+_PIPED = r"(?:think|thought|reasoning)\w{0,20}\|>"
+# Harmony's channels (gpt-oss) begin with any that isn't `final`.
+_MESSAGE = r"(?:\s*<\|constrain\|>\s*\w{1,20})?\s*<\|message\|>"
+# Signs of a template around an answer, no part of it: its own turn, another's, what ends one.
+_TURN = r"<(?:\|(?:im_start|start_header_id|start)\||start_of_turn)>"
+_OWN = rf"{_TURN}(?:assistant|model)(?=\n|<|\s+to=|\Z)"
+_OTHER = rf"{_TURN}(?:user|system|tool)\b|<\|(?:user|system|observation|ipython)\|>|\[INST\]"
+_END = (
+    r"<\|(?:end|return|endoftext|im_end|eot_id|end_of_text)\|>|<end_of_turn>"
+    r"|<｜end▁of▁sentence｜>|<\|(?:begin|end)_of_solution\|>"
 )
-OPENING = tuple(dict.fromkeys(mark for mark, _ in _PAIRS))
-CLOSING = tuple(dict.fromkeys(mark for _, mark in _PAIRS))
-# Signs of a template around an answer: no part of it, wherever they stand.
-_SIGNS = (
-    *("<|start|>assistant", "<|end|>", "<|return|>", "<|begin_of_solution|>"),
-    "<|end_of_solution|>",
-    # what ends a turn, where a server lets it through
-    *("<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<end_of_turn>"),
-    "<｜end▁of▁sentence｜>",
+_SIGN = (  # any other, but those of calls, which are read later
+    rf"(?!{_TURN})<[|｜](?!\w*(?:tool|function|call|python|channel|message|constrain))"
+    r"[\w/▁]{1,40}[|｜]>|<(?:/s|s(?=>\s)|[be]os|special_\d+)>|\[/INST\]|\[e~\["
 )
-TAGS = (*OPENING, *CLOSING, *_SIGNS)
-_ATTRIBUTED = rf"<(?:{'|'.join(_NAMES)})\s[^<>]{{0,60}}"
-_LOWER = tuple(tag.lower() for tag in TAGS)
-_ENDS = frozenset(tag.lower() for tag in (*CLOSING, *_SIGNS))
+_WRAPPER = "(?:answer|response|output|final_answer)"
 _TAG = patterns.compile(
-    f"{'|'.join(re.escape(tag) for tag in sorted(TAGS, key=len, reverse=True))}|{_ATTRIBUTED}>",
+    rf"(?P<opens><(?:seed:think|{_THOUGHT}(?:\s[^<>]{{0,60}})?)>|\[THINK\]|◁think▷"
+    rf"|<\|(?!end)\w{{0,20}}{_PIPED}|<\|channel\|>(?:analysis|commentary){_MESSAGE}"
+    r"|<\|channel>thought)"
+    rf"|(?P<closes></(?:seed:think|{_THOUGHT})>|\[/THINK\]|◁/think▷"
+    rf"|<\|(?:/|end)\w{{0,20}}{_PIPED}|<\|channel\|>final{_MESSAGE}|<channel\|>)"
+    rf"|(?P<signs>(?:(?:{_OWN}|(?P<other>{_OTHER})|{_END}|{_SIGN})\s*)+)"
+    rf"|<(?P<wraps>{_WRAPPER})>(?=\s*[^\s<])|</(?P<unwraps>{_WRAPPER})>"
+    r"|(?P<bare>(?-i:analysis(?=[A-Z])|assistantfinal))",  # Harmony's, without their signs
     re.IGNORECASE,
 )
-_BEGUN = patterns.compile(_ATTRIBUTED, re.IGNORECASE)  # a tag with more behind its name
-_LONGEST = max(80, *map(len, TAGS))
+_ENDS = patterns.compile(_END, re.IGNORECASE)
+_BARE, _BARE_END = "analysis", "assistantfinal"
+_BARE_BEGUN = "|".join(one[:n] for one in (_BARE, _BARE_END) for n in range(len(one), 0, -1))
+_ROLES = ("assistant to=", "model\n", "user ", "system ", "tool ")
+# What may become one: a sign, a tag with more behind its name, a channel, a fence.
+_BEGUN = patterns.compile(
+    rf"(?:<[/|｜]?[\w:▁/]{{0,40}}[|｜]?|<{_THOUGHT}\s[^<>]{{0,60}}|<\|channel\|?>[^{{\n]{{0,60}}|<s>"
+    rf"|<{_WRAPPER}>\s*|\[(?:/?[a-z]{{0,5}}|e~?)|◁/?\w{{0,5}}|`{{1,2}}"
+    rf"|{_TURN}\w{{0,9}}(?:\s(?:t|to)?)?|(?-i:{_BARE_BEGUN}))\Z",
+    re.IGNORECASE,
+)
+_LONGEST = 100
 _QUOTES = frozenset("`'\"‘’“”„«»‹›")  # between two of them a tag is spoken of
+_SENTENCE_ENDS = frozenset(".!?…。！？।؟")
 
 
 class ThinkFilter:
     """Splits a text that comes in pieces into what is visible and what is reasoning.
 
-    A thought stands first: an opening tag within the text is text, and so are those behind it. What
-    stands before a closing tag without an opening one was thought, too: the template opened it.
+    A thought stands first, or last, behind a whole sentence: any other opening tag is text, and so
+    are those behind it. What stands before a closing tag without an opening one was thought, too:
+    the template opened it. Signs of a template are left out at both ends, and so is the turn of
+    somebody else that the model made up; within the text, and in code, they are spoken of.
 
     However the text is cut into pieces, `text` and `reasoning` come out the same. What may still
     become a tag, or half a character, is held back, so a piece of one is never shown.
@@ -142,6 +153,10 @@ class ThinkFilter:
         self._may_open = True  # nothing but blanks since the beginning, or the last mark
         self._strips = False  # templates put blank lines around their tags
         self._tells = False  # the text is one about tags
+        self._is_over = False  # somebody else's turn began
+        self._aside: list[str] = []  # a thought behind a sentence, unless text follows it
+        self._wrapper = ""  # the tag around the answer
+        self._fences = 0  # seen outside of thoughts: code stands behind an odd number
         self._held = self._last = ""
 
     @property
@@ -165,6 +180,11 @@ class ThinkFilter:
             is_whole: Whether it wasn't cut off: the end of a thought would have come.
         """
         shown = self._read(self._held, ends=True)
+        if self._aside and self.is_open:  # it never ended, so it was none
+            self.is_open = False
+            shown += self._told("".join(self._aside))
+        self._hidden += self._aside
+        self._aside = []
         if self._supposed and is_whole:
             self._visible, self._hidden = self._hidden, []
             return self.text
@@ -174,53 +194,124 @@ class ThinkFilter:
         shown, at, cut = [], 0, len(held)
         for match in _TAG.finditer(held):
             start, end = match.span()
-            if (held[start - 1] if start else self._last) in _QUOTES:
-                if end == len(held) and not ends:
-                    cut = start
-                    break
-                if held[end : end + 1] in _QUOTES:
-                    continue
+            is_quoted = (held[start - 1] if start else self._last) in _QUOTES
+            if not ends and (
+                (end == len(held) and (is_quoted or match["signs"]))
+                or (match["signs"] and _goes_on(held[end:]))
+            ):
+                cut = start
+                break
+            if is_quoted and held[end : end + 1] in _QUOTES and end < len(held):
+                continue
             shown.append(self._keep(held[at:start]))
             at = start
-            if self._turns(match[0].lower()):
+            if self._turns(match, is_last=end == len(held)):
                 at, shown = end, shown if self._visible else []
         else:
-            cut -= 0 if ends else _tag_start_length(held[at:])
+            cut -= 0 if ends else _begun_length(held[at:])
         shown.append(self._keep(held[at:cut]))
         self._held = held[cut:]
         return "".join(shown)
 
-    def _turns(self, mark: str) -> bool:
-        """Begin or end a thought at a mark; return whether it is no part of the text."""
-        if mark in _ENDS:
-            if not self.is_open and mark not in _SIGNS:
+    def _turns(self, match: re.Match[str], *, is_last: bool) -> bool:
+        """Take a mark; return whether it is no part of the text."""
+        mark = match[0]
+        if self._is_over:
+            return True
+        if match["signs"]:
+            return self._signs(match, is_last=is_last)
+        if name := match["wraps"]:
+            if self.is_open or not (self._strips and self._may_open):
+                return False
+            self._wrapper = name
+            return True
+        if name := match["unwraps"]:
+            is_own = name == self._wrapper
+            self._wrapper = "" if is_own else self._wrapper
+            return is_own
+        if match["bare"] and mark != _BARE_END:
+            is_first = self._may_open and not (self._strips or self.is_open or self._visible)
+            self.is_open = self._supposed = self.is_open or is_first
+            return False
+        if match["closes"] or match["bare"]:
+            if match["bare"] and not self._supposed:
+                return False
+            if not self.is_open and not self._aside:
                 if self._tells:
                     return False
                 # What came before was reasoning. It may have been shown; it is never stored.
                 self.unopened = self.unopened or bool(self.text.strip())
                 self._hidden += self._visible
                 self._visible = []
-            self.is_open = self._supposed = False
+        elif self._opens_aside():
+            self._aside.append(mark)
+            self.is_open = True
+            return True
         elif self.is_open or self._may_open:
             if not self._strips:
                 self._visible = []  # blanks
-            self.is_open, self._supposed = True, False
         else:
             self._tells = True
             return False
+        self.is_open, self._supposed = match["opens"] is not None, False
+        if self._aside:
+            self._aside.append(mark)
+            return True
         self._may_open = self._strips = True
         self._last = ""
         return True
 
+    def _opens_aside(self) -> bool:
+        """Whether a thought may begin behind what is visible, or behind another there."""
+        if self.is_open or self._tells or self._fences % 2:
+            return False
+        before = "".join(self._visible[-9:]).rstrip()
+        return bool(self._aside) or (not self._may_open and before[-1:] in _SENTENCE_ENDS)
+
+    def _signs(self, match: re.Match[str], *, is_last: bool) -> bool:
+        """Take signs of a template; return whether they are no part of the text."""
+        mark, ends = match[0], _ENDS.match(match[0]) is not None
+        if self._tells or (self._fences % 2 and not self.is_open):
+            return False
+        if self.is_open:
+            if ends and not (self._supposed or self._aside):
+                self.is_open, self._may_open, self._strips = False, True, True
+            return ends
+        if self._may_open and not self._visible:
+            self._tells = match["other"] is not None
+            self._strips = not self._tells
+            return not self._tells
+        if is_last:
+            return not ("</s>" in mark and "<s>" in self.text)
+        self._is_over = match["other"] is not None and match.start("other") > match.start()
+        self._tells = not (ends or self._is_over) and "|" in mark
+        self._may_open = self._strips = ends
+        return ends or self._is_over
+
     def _keep(self, text: str) -> str:
-        text = str(whole(text))
+        text = str(whole(text)) if not self._is_over else ""
         self._last = text[-1:] or self._last
+        if self._aside:
+            self._aside.append(text)
+            if self.is_open or not text.strip():
+                return ""
+            text, self._aside = "".join(self._aside), []
+            return self._told(text)
         if self.is_open:
             self._hidden.append(text)
             return ""
         if self._strips and not self._visible:
             text = text.lstrip()
+        return self._shown(text)
+
+    def _told(self, text: str) -> str:
+        """Show a thought that was none."""
+        self._aside, self._tells = [], True
+        return self._shown(text)
+
+    def _shown(self, text: str) -> str:
         self._may_open = self._may_open and not text.strip()
+        self._fences += text.count("```")
         self._visible += [text] if text else []
         return text
 
@@ -233,12 +324,14 @@ def unthought(text: str) -> str:
     return thinking.text
 
 
-def _tag_start_length(text: str) -> int:
+def _goes_on(text: str) -> bool:
+    """Whether what stands behind signs may become one more, or the name of whose turn it is."""
+    return _begun_length(text) == len(text) or any(one.startswith(text) for one in _ROLES)
+
+
+def _begun_length(text: str) -> int:
     """Count the characters at the end that may be the start of a tag, or half of one."""
-    for start in range(max(0, len(text) - _LONGEST + 1), len(text)):
-        if text[start] in "<[◁" and (
-            any(tag.startswith(text[start:].lower()) for tag in _LOWER)
-            or _BEGUN.fullmatch(text, start)
-        ):
-            return len(text) - start
+    begun = _BEGUN.search(text, max(0, len(text) - _LONGEST))
+    if begun is not None:
+        return len(text) - begun.start()
     return int("\ud800" <= text[-1:] <= "\udbff")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any
 
 from bumble import patterns
+from bumble.llm import structured
 from bumble.llm.protocol import Tool
 
 # What stands before calls: a tag of tools or functions (Hermes and Qwen, GLM, Kimi, DeepSeek,
@@ -24,9 +25,22 @@ _MARK = patterns.compile(
     r"|<\|python_tag\|>|<\|channel\|>\w{1,20}\s{0,5}to=)|\Ato=",
     re.IGNORECASE,
 )
-_FENCED = patterns.compile(r"\s*```\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
-_NAME = r'"(?:name|tool_name|function|tool)"\s*:\s*"(?:functions\.)?'  # as a member of an object
-_ARGUMENTS = r'"\s*,\s*"(?:arguments|parameters|args|input)"\s*:\s*"?(?=\{)'
+_FENCED = patterns.compile(r"```\w*[ \t]*\n((?:(?!```).)*?)\n?```\s*\Z", re.DOTALL)
+# Members of an object that is a call: its name, what it is given, and what is said of it besides.
+_NAMES = ("name", "tool_name", "function", "tool", "action")
+_GIVEN = ("arguments", "parameters", "args", "input", "action_input")
+_BESIDE = frozenset(("type", "id", "index", "tool_call_id", "role", "content"))
+_AROUND = ("tool_calls", "actions", "function", "function_call")  # what calls may be members of
+_NAME = rf'"(?:{"|".join(_NAMES)})"\s*:\s*"(?:functions\.)?'
+_ARGUMENTS = rf'"\s*,\s*"(?:{"|".join(_GIVEN)})"\s*:\s*"?(?=\{{)'
+# What may stand before the name in a text that is nothing but calls.
+_HEAD = (
+    rf'[\[{{\s]*+(?:"(?:{"|".join((*sorted(_BESIDE), *_AROUND))})"\s*:\s*'
+    r'(?:(?:"[^"{}]*"|\d+|null)\s*,\s*|[\[{][\[{\s]*+))*'
+)
+_EDGES = patterns.compile(r"\A(?:\s*(?:<[^<>]*>|\[TOOL_CALLS?\]))+|(?:<[^<>]*>\s*)+\Z")
+# Gemma's: texts between signs of their own, and keys without quotes.
+_SIGNED = patterns.compile(r'<\|"\|>(.*?)(<\|"\|>|\Z)|(?<=[{,])\s*([\w-]+)(?=:)', re.DOTALL)
 # Behind a name in a mark: parameters with marks of their own, or none; or something, and JSON.
 _BEHIND = r"(?:[^{},<>]{0,20}>?\s{0,20}(?=<(?:parameter|arg_key|/))|[^{},]{0,60}?(?=\{))"
 _PARAMETER = patterns.compile(
@@ -50,16 +64,17 @@ def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str
         What stands before the calls, and the name and arguments of each, as JSON; those of a call
         that was cut off break off, too. Where there is no call, all of it is text.
     """
-    bare = fenced[1] if (fenced := _FENCED.fullmatch(text)) else text.strip()
     by_name = {tool.name: tool for tool in tools}
+    bare = text.strip()
+    if fenced := _FENCED.search(bare):
+        before, inner = bare[: fenced.start()].rstrip(), fenced[1].strip()
+        if before and (found := _whole(inner, by_name)):
+            return before, found
+        bare = bare if before else inner
     names = "|".join(map(re.escape, by_name))
     member = f"{_NAME}({names}){_ARGUMENTS}"
-    found: Sequence[tuple[str, str]] = ()
-    if bare.startswith("{") and (speech := _arguments_of(bare, by_name.get("say"))):
-        found = [("say", speech)]
-    elif re.match(rf"\[?\s*(?:\w+\.)?(?:{names})\(", bare):
-        found = _python(bare, by_name)
-    elif re.match(rf"\[?\s*\{{\s*{member}", bare):
+    found = _whole(bare, by_name) or _said(bare, by_name.get("say"), is_fenced=bool(fenced))
+    if not found and re.match(f"{_HEAD}{member}", bare):
         found = _calls(bare, re.compile(member), by_name)
     if found:
         return "", found
@@ -68,9 +83,76 @@ def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str
         fences, at = fences + bare.count("```", at, mark.start()), mark.start()
         if fences % 2 == 0:  # else it is in a block of code
             anywhere = re.compile(rf"{member}|(?<!\w)({names})(?!\w){_BEHIND}")
-            found = _calls(bare[at:], anywhere, by_name)
+            behind = bare[at:]
+            if '<|"|>' in behind:
+                behind = _SIGNED.sub(_unsigned, behind)
+            found = _whole(_EDGES.sub("", behind).strip(), by_name)
+            found = found or _calls(behind, anywhere, by_name)
             return (bare[:at].strip() if found else text), found
     return text, ()
+
+
+def _whole(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
+    """Read a text that is nothing but calls, as JSON or Python writes them."""
+    if re.match(rf"\[?\s*(?:\w+\.)?(?:{'|'.join(map(re.escape, tools))})\(", text):
+        return _python(text, tools)
+    return _of(_value(text), tools)
+
+
+def _value(text: str) -> Any:
+    """Return the object or list that a text is, in JSON or in Python; None: it is neither."""
+    if text[:1] + text[-1:] in ("{}", "[]"):
+        for read in (_DECODER.decode, ast.literal_eval):
+            with suppress(SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+                return None if structured.is_deep(value := read(text)) else value
+    return None
+
+
+def _unsigned(match: re.Match[str]) -> str:
+    """Write a text of Gemma's, or a key, as JSON; one that was cut off has no end."""
+    written = json.dumps(match[3] or match[1], ensure_ascii=False)
+    return written if match[3] or match[2] else written[:-1]
+
+
+def _of(value: Any, tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
+    """Return the calls that a value is; none where anything in it is something else."""
+    if isinstance(value, list):
+        each = [_of(one, tools) for one in value]
+        return [call for calls in each for call in calls] if all(each) else []
+    if not isinstance(value, dict):
+        return []
+    name, given = (next((key for key in keys if key in value), "") for keys in (_NAMES, _GIVEN))
+    rest = value.keys() - {name, given}
+    called, told = str(value.get(name)).removeprefix("functions."), value.get(given)
+    if rest <= _BESIDE and called in tools and isinstance(told, str | dict):
+        written = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+        return [(called, written)]
+    for key in _AROUND:
+        if isinstance(inner := value.get(key), list | dict) and value.keys() - {key} <= _BESIDE:
+            return _of(inner, tools)
+    if len(value) == 1 and isinstance(inner := next(iter(value.values())), dict):
+        name = next(iter(value))  # alone: the tool's
+        if name in tools and inner and inner.keys() <= _fields(tools[name]):
+            return [(name, json.dumps(inner, ensure_ascii=False))]
+    return []
+
+
+def _said(text: str, say: Tool | None, *, is_fenced: bool) -> list[tuple[str, str]]:
+    """Read a text that is nothing but all that `say` is given, or a message; data is in a fence."""
+    value = _value(text)
+    if say is None or not isinstance(value, dict):
+        return []
+    required = say.parameters.get("required")
+    is_all = bool(required) and _fields(say) >= value.keys() >= set(required)
+    if not is_fenced and value.get("role", "assistant") == "assistant":
+        said = value.get("content" if "role" in value else "response")
+        if len(value) == 1 + ("role" in value) and isinstance(said, str):
+            value, is_all = {"text": said}, True
+    return [("say", json.dumps(value, ensure_ascii=False))] if is_all else []
+
+
+def _fields(tool: Tool) -> Set[str]:
+    return tool.parameters.get("properties", {}).keys()  # type: ignore[no-any-return]
 
 
 def _calls(text: str, pattern: re.Pattern[str], tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
@@ -135,14 +217,3 @@ def _python(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
     except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError):
         return []
     return found
-
-
-def _arguments_of(text: str, tool: Tool | None) -> str:
-    """Return a text that is nothing but all arguments of a tool; else an empty one."""
-    with suppress(ValueError, RecursionError):
-        value = _DECODER.decode(text)
-        told = tool.parameters if tool else {}
-        fields, required = told.get("properties", {}), told.get("required")
-        if required and fields.keys() >= value.keys() >= set(required):
-            return text
-    return ""

@@ -78,3 +78,87 @@ def test_words_and_emoji_stay(text: str) -> None:
 def test_what_ends_a_turn_is_no_part_of_the_answer(sign: str) -> None:
     assert run(list(f'{{"text": "A calm day. {sign}"}}{sign}'))[1] == '{"text": "A calm day. "}'
     assert run([f"It ends with `{sign}`."])[1] == f"It ends with `{sign}`."
+
+
+HEARD = "A calm day."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|thinking|>hm<|/thinking|>{}",
+        "<|thinking|>hm<|end_thinking|>{}",
+        "<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>{}<|END_RESPONSE|>",
+        "<thinking>hm</thinking><reflection>hm</reflection><output>{}</output>",
+        "<think>hm</think><answer>{}</answer>",
+        "<think>hm</think>\n<|begin_of_box|>{}<|end_of_box|>",
+        "{}<think>hm</think>",
+        "{}<think>hm</think><think>hm</think>\n<|im_end|>",
+        "<|channel|>commentary<|message|>hm<|end|><|start|>assistant"
+        "<|channel|>final <|constrain|>text<|message|>{}",
+        "analysisHm, a greeting.assistantfinal{}",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_thoughts_are_told_in_every_notation(text: str, size: int) -> None:
+    whole = text.format(HEARD)
+    shown, kept, _ = run([whole[at : at + size] for at in range(0, len(whole), size)])
+    assert shown.strip() == kept.strip() == HEARD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|im_start|>assistant\n{}<|im_end|>",
+        "<start_of_turn>model\n{}<end_of_turn>",
+        "<|start_header_id|>assistant<|end_header_id|>\n\n{}",
+        "<|begin_of_text|>{}",
+        "<s> {}</s>",
+        "{}<SPECIAL_12>",
+        "{}[e~[",
+        "{}<|END_RESPONSE|><|END_OF_TURN_TOKEN|>",
+        "{}<|end|><|user|>And you?",
+        "{}</s>[INST] And you? [/INST]",
+        "{}<|im_end|>\n<|im_start|>user\nAnd you?<|im_end|>\n<|im_start|>assistant\nMe too.",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_the_template_around_an_answer_and_turns_made_up_behind_it_are_left_out(
+    text: str, size: int
+) -> None:
+    whole = text.format(HEARD)
+    shown, kept, _ = run([whole[at : at + size] for at in range(0, len(whole), size)])
+    assert shown.strip() == kept.strip() == HEARD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>Hola</p>",
+        "<answer>42</answer>",
+        "<response>\n<name>Ada</name>\n</response>",
+        "Jetzt <s>9,99</s>",
+        "<s>9.99</s> 5.00",
+        "The token <|im_start|> begins a message.",
+        "```\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nYo<|im_end|>\n```",
+        "```xml\n<answer>4</answer>\n```",
+        "[img]a.png[/img]",
+        "cp <source> <filename>",
+        "a < b, c > d; f(a[i], List<String>)",
+        "analysisResults holds the sums.",
+        "It is so. <think> opens a thought, </think> ends it.",
+        "It looks so: <think>x</think>",
+        "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi<|im_end|>",
+        "こんにちは。<ruby>漢</ruby>",
+        "Привет <3",
+        "¿Qué tal? <em>bien</em>",
+        "<!DOCTYPE html>\n<html><output>3</output></html>",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_markup_that_was_asked_for_stays(text: str, size: int) -> None:
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert run(pieces) == (text, text, "")
+    behind = [*"<think>hm</think>", *pieces]
+    if not text.startswith("<answer>"):
+        assert run(behind)[0] == text
