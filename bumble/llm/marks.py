@@ -111,8 +111,8 @@ _TAG = patterns.compile(
     r"|<\|channel>thought)"
     rf"|(?P<closes></(?:seed:think|{_THOUGHT})>|\[/THINK\]|◁/think▷"
     rf"|<\|(?:/|end)\w{{0,20}}{_PIPED}|<\|channel\|>final{_MESSAGE}|<channel\|>)"
-    rf"|(?P<signs>(?:(?:{_OWN}|(?P<other>{_OTHER})|{_END}|{_SIGN})\s*)+)"
-    rf"|<(?P<wraps>{_WRAPPER})>(?=\s*[^\s<])|</(?P<unwraps>{_WRAPPER})>"
+    rf"|(?P<signs>(?:(?:{_OWN}|(?P<other>{_OTHER})|{_END}|{_SIGN})\s{{0,20}}+){{1,8}})"
+    rf"|<(?P<wraps>{_WRAPPER})>(?=\s{{0,20}}[^\s<])|</(?P<unwraps>{_WRAPPER})>"
     r"|(?P<bare>(?-i:analysis(?=[A-Z])|assistantfinal))",  # Harmony's, without their signs
     re.IGNORECASE,
 )
@@ -123,7 +123,7 @@ _ROLES = ("assistant to=", "model\n", "user ", "system ", "tool ")
 # What may become one: a sign, a tag with more behind its name, a channel, a fence.
 _BEGUN = patterns.compile(
     rf"(?:<[/|｜]?[\w:▁/]{{0,40}}[|｜]?|<{_THOUGHT}\s[^<>]{{0,60}}|<\|channel\|?>[^{{\n]{{0,60}}|<s>"
-    rf"|<{_WRAPPER}>\s*|\[(?:/?[a-z]{{0,5}}|e~?)|◁/?\w{{0,5}}|`{{1,2}}"
+    rf"|<{_WRAPPER}>\s{{0,20}}|\[(?:/?[a-z]{{0,5}}|e~?)|◁/?\w{{0,5}}|`{{1,2}}"
     rf"|{_TURN}\w{{0,9}}(?:\s(?:t|to)?)?|(?-i:{_BARE_BEGUN}))\Z",
     re.IGNORECASE,
 )

@@ -30,7 +30,7 @@ _FENCED = patterns.compile(r"```\w*[ \t]*\n((?:(?!```).)*?)\n?```\s*\Z", re.DOTA
 _NAMES = ("name", "tool_name", "function", "tool", "action")
 _GIVEN = ("arguments", "parameters", "args", "input", "action_input")
 _BESIDE = frozenset(("type", "id", "index", "tool_call_id", "role", "content"))
-_AROUND = ("tool_calls", "actions", "function", "function_call")  # what calls may be members of
+_AROUND = ("tool_calls", "function", "function_call")  # what calls may be members of
 _NAME = rf'"(?:{"|".join(_NAMES)})"\s*:\s*"(?:functions\.)?'
 _ARGUMENTS = rf'"\s*,\s*"(?:{"|".join(_GIVEN)})"\s*:\s*"?(?=\{{)'
 # What may stand before the name in a text that is nothing but calls.
@@ -142,8 +142,8 @@ def _said(text: str, say: Tool | None, *, is_fenced: bool) -> list[tuple[str, st
     value = _value(text)
     if say is None or not isinstance(value, dict):
         return []
-    required = say.parameters.get("required")
-    is_all = bool(required) and _fields(say) >= value.keys() >= set(required)
+    required = set(say.parameters.get("required") or ())
+    is_all = bool(required) and _fields(say) >= value.keys() >= required
     if not is_fenced and value.get("role", "assistant") == "assistant":
         said = value.get("content" if "role" in value else "response")
         if len(value) == 1 + ("role" in value) and isinstance(said, str):

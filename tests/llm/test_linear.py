@@ -70,6 +70,15 @@ def test_a_stream_of_twice_the_length_takes_twice_the_time(form: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "unit", ["<|a|>", "<|im_end|> ", "<s>", "Yes.<think>", "analysis", "<answer> ", "`", "[", " \n"]
+)
+def test_marks_without_end_are_read_in_time_that_grows_with_them(unit: str) -> None:
+    long = unit * (80_000 // len(unit))
+    for begin in ("", "Yes.", "Yes.<|a|>", "<think>a</think><answer>", "Yes.<think>a</think>"):
+        assert seconds(partial(fed, ThinkFilter(), begin + long)) < 1.5
+
+
+@pytest.mark.parametrize(
     "unit",
     [
         *("<tool_call>", "```", "say(", "[say(", '{"name": "say", "arguments": {', "say    "),
