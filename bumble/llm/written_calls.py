@@ -102,7 +102,7 @@ def _whole(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
 def _value(text: str) -> Any:
     """Return the object or list that a text is, in JSON or in Python; None: it is neither."""
     if text[:1] + text[-1:] in ("{}", "[]"):
-        for read in (_DECODER.decode, ast.literal_eval):
+        for read in (_DECODER.decode, lambda one: json.loads(json.dumps(ast.literal_eval(one)))):
             with suppress(SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
                 return None if structured.is_deep(value := read(text)) else value
     return None

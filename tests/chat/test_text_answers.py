@@ -212,6 +212,8 @@ def test_no_thought_is_heard_or_stored(server: FakeServer, content: str, size: i
         '[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes?"}]',
         '{"say": "moo", "legs": 4}',
         '{"tool_calls": []}',
+        "{'name': 'say', 'arguments': {'text': {1, 2}}}",
+        "{1, 2}",
         '{"type": "function", "function": {"name": "feed", "parameters": {"type": "object"}}}',
         '<tool_call>\n{"name": "web_search", "arguments": {"q": "say"}}\n</tool_call>',
         "Write <tool_call>, then say {what} to do.",
