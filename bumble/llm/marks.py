@@ -123,7 +123,7 @@ _ROLES = ("assistant to=", "model\n", "user ", "system ", "tool ")
 # What may become one: a sign, a tag with more behind its name, a channel, a fence.
 _BEGUN = patterns.compile(
     rf"(?:<[/|｜]?[\w:▁/]{{0,40}}[|｜]?|<{_THOUGHT}\s[^<>]{{0,60}}|<\|channel\|?>[^{{\n]{{0,60}}|<s>"
-    rf"|<{_WRAPPER}>\s{{0,20}}|\[(?:/?[a-z]{{0,5}}|e~?)|◁/?\w{{0,5}}|`{{1,2}}"
+    rf"|<{_WRAPPER}>\s{{0,20}}|\[(?:/?[a-z]{{0,5}}|e~?)|◁/?\w{{0,5}}|(?<!`)`{{1,2}}"
     rf"|{_TURN}\w{{0,9}}(?:\s(?:t|to)?)?|(?-i:{_BARE_BEGUN}))\Z",
     re.IGNORECASE,
 )

@@ -23,6 +23,10 @@ FRAGMENTS = [
 ]
 TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
 
+SIGNS = ["<|im_end|>", "<|user|>", "<|x|>", "<|im_start|>", "assistant", "<answer>", "</answer>"]
+SIGNS += [". ", "```", "`", "analysis", "Final", "assistantfinal", "</s>", "<s>", "[INST]"]
+SIGNED = st.lists(st.sampled_from([*FRAGMENTS, *SIGNS]), max_size=12).map("".join)
+
 
 def run(pieces: list[str], *, opened: bool = False) -> tuple[str, str, str]:
     thinking = ThinkFilter(opened=opened)
@@ -30,7 +34,7 @@ def run(pieces: list[str], *, opened: bool = False) -> tuple[str, str, str]:
     return shown, thinking.text, thinking.reasoning
 
 
-@given(TEXTS, st.lists(st.integers(0, 60)), st.booleans())
+@given(TEXTS | SIGNED, st.lists(st.integers(0, 60)), st.booleans())
 def test_the_split_never_matters(text: str, cuts: list[int], opened: bool) -> None:
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     pieces = [text[a:b] for a, b in pairwise(edges)]
