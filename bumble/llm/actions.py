@@ -33,6 +33,7 @@ from bumble.text.printable import each_text, whole
 from bumble.text.schema import choice, closed
 
 _LENGTHS = ("length", "max_tokens", "model_length")  # what servers call an answer that was cut off
+_FILTERS = ("content_filter", "refusal")  # begin what they call one that was held back
 _NAME = patterns.compile(r"[\w-]+")
 _TEXT = patterns.compile(r'\A\s*"(.*)"\s*\Z', re.DOTALL)
 _QUOTE = patterns.compile(r'(\\.)|"', re.DOTALL)  # within a text of JSON; or what is escaped
@@ -328,7 +329,7 @@ class Answer(Struct):
         self.reasoning += piece.reasoning
         if piece.finish_reason:
             self.finish_reason = "length" if piece.finish_reason.lower() in _LENGTHS else "stop"
-            self.was_filtered = piece.finish_reason == "content_filter"
+            self.was_filtered = piece.finish_reason.lower().startswith(_FILTERS)
         shown = self.thinking.feed(piece.text)
         if not self.tools:
             return shown + "".join(self.thinking.feed(part.arguments) for part in piece.calls)

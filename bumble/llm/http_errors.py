@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import math
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -215,6 +216,11 @@ _REFUSALS: Mapping[str, tuple[type[UserError], str]] = {
         "The prompt does not fit into the context window of {model}: {reason}\n"
         "Begin a new conversation with --new-session, or choose a model with a larger window.",
     ),
+    "talk": (
+        ModelUnreachableError,
+        "{url} has no talk with {model} in this form ({status}): {reason}\n"
+        "Choose another model: bumble config set llm.model NAME",
+    ),
     "model": (
         ModelUnreachableError,
         "{url} does not have the model {model}: {reason}\n"
@@ -222,7 +228,7 @@ _REFUSALS: Mapping[str, tuple[type[UserError], str]] = {
     ),
     "rate": (
         ModelUnreachableError,
-        "{url} takes no more requests for now (429): {reason}\nTry again{after}.",
+        "{url} takes no more requests for now ({status}): {reason}\nTry again{after}.",
     ),
     "down": (
         ModelUnreachableError,
@@ -234,7 +240,7 @@ _REFUSALS: Mapping[str, tuple[type[UserError], str]] = {
         "{url} refused the request ({status}): {reason}\nTry again, or choose another model.",
     ),
 }
-_BY_STATUS = {404: "model", 429: "rate", **dict.fromkeys((502, 503, 504, 529), "down")}
+_UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "s"))
 
 
 def refused(peer: Peer, problem: StatusError, model: str) -> UserError:
@@ -242,12 +248,16 @@ def refused(peer: Peer, problem: StatusError, model: str) -> UserError:
     reason, matter = one_line(peer.hushed(problem.message))[:300], problem.matter
     if matter == "filter":
         return filtered(peer.shown, reason)
-    if matter == "form":
-        matter = _BY_STATUS.get(problem.status, "down" if "overloaded" in problem.said else "form")
     kind, sentence = _REFUSALS[matter]
-    after = f" in {problem.wait:g} s" if problem.wait else " in a minute"
+    after = f" in {_span(problem.wait)}" if problem.wait else " in a minute"
     facts = {"url": peer.shown, "status": problem.status, "model": model, "after": after}
     return kind(sentence.format(reason=reason, **facts))
+
+
+def _span(seconds: float) -> str:
+    """Write a time in the largest unit of which it has two or more."""
+    size, unit = next((one for one in _UNITS if seconds >= 2 * one[0]), _UNITS[-1])
+    return f"{math.ceil(seconds / size)} {unit}"
 
 
 def filtered(url: str, reason: str = "") -> AnswerInvalidError:

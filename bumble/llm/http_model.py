@@ -144,7 +144,7 @@ class HttpModel:
         if self._dialect.asks_first:
             self._informed()
         completion = self._patiently(request, on_text)
-        if not completion.text.strip() and completion.reasoning.strip():
+        if _is_unsaid(completion):
             completion = self._without_thought(request, on_text)
         self._look_at_window()
         return completion
@@ -179,14 +179,15 @@ class HttpModel:
         return self._habits
 
     def _without_thought(self, request: Request, on_text: OnText | None) -> Completion:
-        """Ask once more a model that thought and said nothing: not to think, with more room."""
+        """Ask once more a model that said nothing for thought: not to think, with more room."""
         self._learn(replace(self._habits, reasons=True))
         completion = self._patiently(replace(request, thinking=False), on_text)
-        if completion.text.strip() or not completion.reasoning.strip():
+        if not _is_unsaid(completion):
             return completion
+        thought = len(completion.reasoning)
+        why = f"{thought:,} characters of thought" if thought else "its longest length was reached"
         raise AnswerInvalidError(
-            f"{self.name} thought, and said nothing ({len(completion.reasoning):,} characters of "
-            f"thought, no answer)\nAllow it longer answers: `bumble config set "
+            f"{self.name} thought, and said nothing ({why}, no answer)\nAllow it longer answers: `bumble config set "
             "cognition.reflex_max_tokens 4096`; or choose another model.",
             answer="",
         )
@@ -307,6 +308,12 @@ class HttpModel:
             raise
 
 
+def _is_unsaid(completion: Completion) -> bool:
+    """Whether nothing was said for thought; of some models only the end of its room shows it."""
+    has_thought = bool(completion.reasoning.strip()) or completion.finish_reason == "length"
+    return has_thought and not completion.text.strip()
+
+
 def _seen(answer: Answer, habits: Habits, before: Habits, *, calls: bool) -> Habits:
     """Return habits with what an answer tells of how the model answers.
 
@@ -366,6 +373,8 @@ def _status_error(response: httpx2.Response) -> StatusError:
 
 def _wait(response: httpx2.Response) -> float:
     """Return after how many seconds a server wants to be asked again; 0: it doesn't say."""
+    if milliseconds := response.headers.get("retry-after-ms", ""):
+        return (openai_format.count_of(milliseconds) or 0) / 1000
     told = response.headers.get("retry-after", "")
     if told.replace(".", "", 1).isdigit():
         return float(told)

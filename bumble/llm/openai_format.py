@@ -42,15 +42,24 @@ _OPTIONAL = (
 _WINDOWS = (
     *("max_model_len", "loaded_context_length", "context_length", "context_window"),
     *("max_context_length", "n_ctx", "n_ctx_train", "max_context_window_tokens"),
-    "max_input_tokens",  # Anthropic's
+    *("max_input_tokens", "max_prompt_length"),  # Anthropic's, xAI's
 )
 # How OpenAI's newest models refuse to think where there are tools: only `none` will do.
 _EFFORT_NONE = patterns.compile(r"reasoning_effort to '?none")
 LLAMA_SERVER = "llamacpp"  # whose models a list tells to be its own
 _DATED = patterns.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
 # How templates without a word of the system refuse it.
-_NO_SYSTEM = patterns.compile(r"system.{0,40}(not|n't|un)[ -]?support|roles must alternate", re.I)
-_TOOLS_FIRST = ("tools", "tool_choice", "response_format")  # refused as a failure, too
+_NO_SYSTEM = patterns.compile(
+    r"system.{0,40}(not|n't|un)[ -]?support|\broles?\b|(system|developer) (instruction|message)",
+    re.I,
+)
+_SAYS_SYSTEM = (400, 422, 500)
+_ENFORCED = ("tools", "tool_choice", "response_format")  # refused as a failure, too
+_SCHEMA = patterns.compile("json.?schema|grammar", re.I)  # how a failure names one of them
+_SPELLINGS = {"stream": "stream(?:ing)?"}  # how else refusals name a parameter
+_NUMBER = patterns.compile(r"(?<![\w.-])\d+(?![\w-]|\.\d)")  # none in the name of a model
+_SECONDS = patterns.compile(r"\d+(\.\d+)?s")
+_BAD_REQUEST = patterns.compile("invalid_?request|bad_?request|unsupported_", re.I)
 
 
 class OpenAIDialect(Struct, frozen=True):
@@ -71,10 +80,11 @@ class OpenAIDialect(Struct, frozen=True):
     def learned(self, ask: Ask, habits: Habits) -> Habits:
         """Return habits with what `/models` says, and llama-server's `/props`."""
         answer = ask("/models", None)
-        entries = listed(answer)
-        entry = _entry(entries, self.model)
+        models = listed(answer)
+        entry = _entry(models, self.model)
         is_whole = not (isinstance(answer, dict) and answer.get("has_more"))
-        told = (entry, entry.get("meta"), entry.get("top_provider"), entry.get("limits"))
+        inner = (entry.get(key) for key in ("meta", "top_provider", "limits", "model_info"))
+        told = (entry, *inner, *entries(entry, "providers"))
         places = [place for place in told if isinstance(place, dict)]
         window = _first_count(places, _WINDOWS)
         if window is None and self.root:
@@ -86,7 +96,7 @@ class OpenAIDialect(Struct, frozen=True):
             asked=answer is not None,
             context_tokens=window or detect.window_of(self.model),
             window_told=window is not None,
-            names=() if entry or not is_whole else tuple(_short(one["id"]) for one in entries),
+            names=() if entry or not is_whole else tuple(_short(one["id"]) for one in models),
             parameters=_first_count(places, ("n_params",)),
             prices=_prices(entry.get("pricing")),
         )
@@ -124,11 +134,11 @@ class OpenAIDialect(Struct, frozen=True):
         )
         if habits.no_system:
             messages = _without_system(messages)
-        room = REASONING_TOKENS if habits.reasons else 0
+        limit = request.max_tokens + (REASONING_TOKENS if habits.reasons else 0)
         body: dict[str, Any] = {
             "model": self.model,
             "messages": messages,
-            habits.limit_name: request.max_tokens + room,
+            habits.limit_name: min(limit, habits.limit_tokens or limit),
             "temperature": request.temperature,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -156,27 +166,30 @@ class OpenAIDialect(Struct, frozen=True):
     ) -> Habits | None:
         """Return the habits by which a refused request may pass; None: it is no matter of form."""
         named = _named(problem, body)
-        is_refusal = problem.status in _REFUSALS or (
-            problem.status >= 500 and named in _TOOLS_FIRST
-        )
-        is_of_form = problem.matter == "form" or problem.status == 403
+        lacks_system = not named and _refuses_system(problem, body)
+        is_refusal = problem.status in _REFUSALS or lacks_system
+        if problem.status >= 500 and not is_refusal:
+            is_refusal = named in _ENFORCED or bool(_SCHEMA.search(problem.message))
+        matter = problem.matter
+        is_of_form = matter == "form" or (problem.status == 403 and matter == "key")
         if not (is_refusal and is_of_form):
             return None
-        if not habits.no_system and _NO_SYSTEM.search(problem.message):
+        if lacks_system:
             return replace(habits, no_system=True)
         if "tools" in body and not habits.effort and _EFFORT_NONE.search(problem.message):
             return replace(habits, effort="none")
-        if named and named not in ("response_format", "tool_choice", "tools"):
-            if named == habits.limit_name:
-                other = LIMITS[1 - LIMITS.index(named)]
-                if other not in habits.without:
-                    return replace(habits, limit_name=other, without=habits.without | {named})
+        if named == habits.limit_name:
+            return _other_limit(problem, body[named], habits)
+        if named and named not in _ENFORCED:
             return replace(habits, without=habits.without | {named})
         if problem.status == 403:
             return None
         if "tools" in body and self.mode(request, habits) != "tool":
-            wants_less = named == "tool_choice" and habits.tool_choice == "required"
-            return replace(habits, tool_choice="auto" if wants_less else "none")
+            if named != "tool_choice":
+                return replace(habits, tool_choice="none")
+            if habits.tool_choice == "required":
+                return replace(habits, tool_choice="auto")
+            return replace(habits, without=habits.without | {named})
         mode = self.mode(request, habits)
         if request.schema is None or mode == "plain":
             return None
@@ -210,9 +223,11 @@ class OpenAIDialect(Struct, frozen=True):
 
 
 def listed(answer: Any) -> list[dict[str, Any]]:
-    """Read a list of models: those entries that name one by its id."""
-    every = entries(answer if isinstance(answer, dict) else {"data": answer}, "data")
-    return [entry for entry in every if isinstance(entry.get("id"), str)]
+    """Read a list of models: those entries that name one, by its id or as `name`."""
+    answer = answer if isinstance(answer, dict) else {"data": answer}
+    every = entries(answer, "data") or entries(answer, "models")
+    named = (entry | {"id": entry.get("id", entry.get("name"))} for entry in every)
+    return [entry for entry in named if isinstance(entry["id"], str)]
 
 
 def _entry(entries: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -236,8 +251,9 @@ def _short(name: str) -> str:
 
 
 def _first_count(places: Sequence[Mapping[str, Any]], names: Sequence[str]) -> int | None:
-    found = (count_of(place.get(name)) for name in names for place in places)
-    return next(filter(None, found), None)
+    """Return what the first of the names counts; the least where several places say it."""
+    found = ([count_of(place.get(name)) or 0 for place in places] for name in names)
+    return next((min(filter(None, counts)) for counts in found if any(counts)), None)
 
 
 def _prices(value: Any) -> tuple[float, float] | None:
@@ -253,16 +269,43 @@ def _prices(value: Any) -> tuple[float, float] | None:
 
 def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
     """Return the parameter that a refusal is about; empty: it doesn't say."""
-    top = problem.parameter.split(".")[0]
-    names = [name for name in _OPTIONAL if name in body or name == "cache_control"]
-    if top in names:
-        return top
-    found = [
-        (match.start(), name)
-        for name in names
-        if (match := re.search(rf"(?<!\w){name}(?!\w)", problem.message))
-    ]
-    return min(found)[1] if found else ""
+    names = [name for name in _OPTIONAL if name in body or name in ("cache_control", *LIMITS)]
+    for said in (problem.parameter.split(".")[0], problem.message):
+        found = [
+            (match.start(), name)
+            for name in names
+            if (match := re.search(_spelled(name), said, re.IGNORECASE))
+        ]
+        if found:
+            name = min(found)[1]  # the limit goes by whatever name it was sent
+            sent = [each for each in LIMITS if each in body] if name in LIMITS else [name]
+            return sent[0] if sent else ""
+    return ""
+
+
+def _spelled(name: str) -> str:
+    """Return the expression of a parameter's name: some write `maxTokens`."""
+    return rf"(?<!\w){_SPELLINGS.get(name, name.replace('_', '_?'))}(?!\w)"
+
+
+def _refuses_system(problem: StatusError, body: Mapping[str, Any]) -> bool:
+    """Whether a refusal may be of what the system says."""
+    is_told = any(one["role"] == "system" for one in body.get("messages", ()))
+    return is_told and problem.status in _SAYS_SYSTEM and bool(_NO_SYSTEM.search(problem.message))
+
+
+def _other_limit(problem: StatusError, sent: int, habits: Habits) -> Habits:
+    """Return habits with another limit of an answer: a lower one that is told, by another name."""
+    named = habits.limit_name
+    other = LIMITS[1 - LIMITS.index(named)]
+    numbers = (int(one) for one in _NUMBER.findall(problem.message))
+    lower = max((one for one in numbers if 1 < one < sent and one != problem.status), default=None)
+    if lower is not None and other not in problem.message:
+        return replace(habits, limit_tokens=lower)
+    without = habits.without | {named}
+    if other in without:
+        return replace(habits, without=without)
+    return replace(habits, limit_name=other, without=without)
 
 
 def _without_system(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -325,7 +368,7 @@ def read_event(data: Any) -> Piece:
     if event.get("error"):
         raise failure(event, 0)
     if event.get("choices") is None and not _ERRORS.isdisjoint(event):
-        raise failure(event, OK)
+        raise failure(event, OK)  # which says no more than the event
     text = reasoning = finish = ""
     calls: list[CallPart] = []
     for entry in typed(event.get("choices"), list, "choices"):
@@ -349,22 +392,47 @@ def read_event(data: Any) -> Piece:
 
 
 def failure(body: Any, status: int, wait: float = 0.0) -> StatusError:
-    """Read what a server says of a failure: in OpenAI's form, or in any that others have."""
+    """Read what a server says of a failure: in OpenAI's form, or in any that others have.
+
+    A status of 0, or of success, gives way to one that the error names.
+    """
     error = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(error, str) or not isinstance(error, dict):
         return StatusError(status, str(whole(str(error))), wait=wait)
     message = error.get("message") or error.get("detail") or json.dumps(error, ensure_ascii=False)
     if not isinstance(message, str):  # FastAPI lists what it refuses
         message = json.dumps(message, ensure_ascii=False)
-    code = error.get("code")
-    numbered = code if isinstance(code, int) and not isinstance(code, bool) else 500
-    return StatusError(
-        status or numbered,
-        str(whole(message)),
-        parameter=str(error.get("param") or ""),
-        code=" ".join(str(error.get(name) or "") for name in ("code", "type", "status")),
-        wait=wait,
-    )
+    code = " ".join(str(error.get(name) or "") for name in ("code", "type", "status"))
+    parameter = str(error.get("param") or "")
+    if status <= OK:
+        status = _status(error, code if not parameter else "bad_request") or status or 500
+    wait = wait or _delay(error)
+    raw = error.get("metadata", {}).get("raw") if isinstance(error.get("metadata"), dict) else None
+    if raw:  # OpenRouter's, of what the provider behind it said
+        return failure(_loaded(raw), status, wait)
+    return StatusError(status, str(whole(message)), parameter=parameter, code=code, wait=wait)
+
+
+def _status(error: Mapping[str, Any], code: str) -> int | None:
+    """Return the status that an error within an answer names, or stands for; None: it doesn't."""
+    numbered = count_of(error.get("code"))
+    if numbered is not None and 400 <= numbered < 600:
+        return numbered
+    return 400 if _BAD_REQUEST.search(code) else None
+
+
+def _delay(error: Mapping[str, Any]) -> float:
+    """Return after how many seconds an error wants to be asked again, in Gemini's form; or 0."""
+    told = (str(one.get("retryDelay", "")) for one in entries(error, "details"))
+    return max((float(one[:-1]) for one in told if _SECONDS.fullmatch(one)), default=0.0)
+
+
+def _loaded(raw: Any) -> Any:
+    """Read what may be JSON as a text."""
+    try:
+        return json.loads(raw) if isinstance(raw, str) else raw
+    except (ValueError, RecursionError):
+        return raw
 
 
 def _reasoning(delta: dict[str, Any]) -> str:
@@ -420,6 +488,10 @@ def _usage(value: Any) -> Usage | None:
 
 def count_of(value: Any) -> int | None:
     """Return a number of tokens or the like; None: it is none."""
+    if (isinstance(value, str) and value.isdecimal() and len(value) < 16) or (
+        isinstance(value, float) and value.is_integer()
+    ):
+        value = int(value)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40
     return value if is_count else None
 

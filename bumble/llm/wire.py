@@ -58,6 +58,7 @@ class Habits(Struct, frozen=True):
 
     without: frozenset[str] = frozenset()  # parameters that it refused
     limit_name: str = "max_tokens"
+    limit_tokens: int | None = None  # the longest answer that it lets be asked for
     schema_mode: int = 0  # index into the ways to enforce a schema
     doubts_schema: bool = False  # an answer broke one that was to be enforced
     effort: str = ""  # the only `reasoning_effort` that it takes beside tools
@@ -89,25 +90,43 @@ Ask = Callable[[str, Any], Any]
 
 
 # What a refusal is about, by its status and what the server says in small letters: the first that
-# fits. Any other is of the form: the request may pass in another one.
+# fits. What it says goes before a status of many causes: a 403 is a key's only where nothing else
+# is told. Any other is of the form: the request may pass in another one.
 _MATTERS: Mapping[str, re.Pattern[str]] = {
     "credit": patterns.compile(
         r"\A402|insufficient_quota|insufficient (?:credit|balance)|credit balance"
-        "|billing_hard_limit"
+        "|billing_hard_limit|exceeded_current_quota|used all.{0,20} credits|spending limit"
+        "|budget.{0,20}exceeded"
     ),
     "filter": patterns.compile(
         "content_filter|content_policy|content management policy|safety_violations"
+        "|flagged (?:as|for)|usage (?:guidelines|policy|policies)|content exists risk|inappropriate content"
     ),
-    "place": patterns.compile("unsupported_country|country, region|location is not supported"),
-    "key": patterns.compile(
-        r"\A40[13]|api key not valid|api_key_invalid|invalid.api.key|unauthorized"
+    "place": patterns.compile(
+        "unsupported_country|(?:country|region|location).{0,40}(?:not supported|restricted)"
+        "|not (?:available|supported) in your (?:country|region|location)"
     ),
+    "rate": patterns.compile(r"\A429"),
     "length": patterns.compile(
-        "context[ _]length|context (?:size|window)|too many tokens|prompt is too long"
+        r"\A413|context[ _]length|context (?:size|window|limit)|too many tokens"
+        r"|(?:prompt|input) is too long|maximum (?:prompt|model) length"
+        r"|inputs?\W{1,2}tokens?\b.{0,60}(?:exceed|must be)"
+    ),
+    "talk": patterns.compile(
+        "model.{0,40}(?:not|only) supported in (?:the )?/?v1/"
+        "|does not work with the specified model"
     ),
     "model": patterns.compile(
-        "model.{0,80}(?:not found|not exist|unknown|no such)|no such model|invalid model"
-        "|model_not_found"
+        "model.{0,80}(?:not found|not exist|unknown|no such|blocked|decommissioned)|no such model"
+        "|invalid model|not a valid model|unable to access model|model_not_"
+        # a router knows no server that can do what is asked: that is of the form
+        r"|\A404(?!.*(?:support|handle))",
+        re.DOTALL,
+    ),
+    "down": patterns.compile(r"\A5(?:0[234]|2\d|30)|overloaded"),
+    "key": patterns.compile(
+        r"\A40[13]|unauthorized|api.key.{0,20}(?:invalid|not valid|expired)"
+        "|(?:invalid|incorrect|expired).api.key"
     ),
 }
 

@@ -68,16 +68,32 @@ def test_where_there_is_no_whole_list_no_name_is_missing(server: FakeServer, sta
     [
         ({"max_model_len": 9000}, "m", (9000, "endpoint")),
         ({"max_input_tokens": 1_000_000}, "m", (1_000_000, "endpoint")),
+        ({"context_length": "9000"}, "m", (9000, "endpoint")),
+        ({"context_length": 9000.0}, "m", (9000, "endpoint")),
+        ({"max_prompt_length": 9000}, "m", (9000, "endpoint")),
+        ({"model_info": {"max_input_tokens": 9000}}, "m", (9000, "endpoint")),
+        (
+            {"providers": [{"context_length": 9001}, {"context_length": 9000}]},
+            "m",
+            (9000, "endpoint"),
+        ),
         ({}, "claude-sonnet-5-5", (200_000, "family")),
         ({}, "m", (None, "default")),
     ],
 )
 def test_a_window_is_told_with_its_source(
-    server: FakeServer, entry: dict[str, int], name: str, window: tuple[int | None, str]
+    server: FakeServer, entry: dict[str, Any], name: str, window: tuple[int | None, str]
 ) -> None:
     answer = {"data": [{"id": name, **entry}]}
     server.routes[MODELS] = lambda exchange: exchange.json(answer)
     assert model(server, name).told.window == window
+
+
+@pytest.mark.parametrize("key", ["id", "name"])
+def test_a_list_below_another_key_is_read(server: FakeServer, key: str) -> None:
+    answer = {"models": [{key: "m", "context_length": 9000}]}
+    server.routes[MODELS] = lambda exchange: exchange.json(answer)
+    assert model(server, "m").told.window == (9000, "endpoint")
 
 
 def test_a_server_that_is_down_is_asked_again_later() -> None:

@@ -651,7 +651,42 @@ def test_who_may_not_stream_and_who_fails_over_tools_is_asked_without(server: Fa
             BudgetSpentError,
             "nothing left to spend",
         ),
-        (429, {"message": "Wait."}, {"retry_after": "3600"}, ModelUnreachableError, "in 3600 s"),
+        (
+            429,
+            {"message": "Wait."},
+            {"retry_after": "3600"},
+            ModelUnreachableError,
+            "in 60 minutes",
+        ),
+        (429, {"message": "Wait."}, {"retry_after": "86400"}, ModelUnreachableError, "in 24 hours"),
+        (429, {"message": "Wait."}, {"retry_after_ms": "90000"}, ModelUnreachableError, "in 90 s"),
+        (
+            429,
+            {"error": {"message": "Wait.", "details": [{"retryDelay": "36.5s"}]}},
+            {},
+            ModelUnreachableError,
+            "in 37 s",
+        ),
+        (403, {"error": "Used all available credits."}, {}, BudgetSpentError, "nothing left"),
+        (403, {"error": "Violates usage guidelines."}, {}, AnswerInvalidError, "content filter"),
+        (403, {"error": "Your region is restricted."}, {}, ModelUnreachableError, "this country"),
+        (403, {"error": "The model is blocked."}, {}, ModelUnreachableError, "does not have"),
+        (403, {"error": "Forbidden"}, {}, CredentialsError, "another key"),
+        (400, {"error": "Incorrect API key provided"}, {}, CredentialsError, "another key"),
+        (400, {"error": "API key expired."}, {}, CredentialsError, "another key"),
+        (400, {"error": "input token count (9) exceeds 8"}, {}, BudgetSpentError, "does not fit"),
+        (400, {"error": "maximum prompt length is 8"}, {}, BudgetSpentError, "does not fit"),
+        (413, {}, {}, BudgetSpentError, "does not fit"),
+        (400, {"error": "Content Exists Risk"}, {}, AnswerInvalidError, "content filter"),
+        (400, {"error": "m is not a valid model ID"}, {}, ModelUnreachableError, "does not have"),
+        (404, {"error": "Resource gone"}, {}, ModelUnreachableError, "does not have"),
+        (
+            404,
+            {"error": "This model is only supported in v1/responses."},
+            {},
+            ModelUnreachableError,
+            "has no talk with",
+        ),
     ],
 )
 def test_what_another_try_would_not_help_is_asked_once_and_said(
@@ -677,3 +712,102 @@ def test_a_web_page_is_no_answer_and_json_is_one_whatever_it_is_called(server: F
     whole = b'{"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}'
     server.routes[CHAT] = lambda exchange: exchange.whole(whole)
     assert model_of(server).complete(REQUEST).text == "Hello"
+
+
+@pytest.mark.parametrize("reason", ["refusal", "content_filter: PROHIBITED_CONTENT"])
+def test_an_answer_that_was_held_back_says_so(server: FakeServer, reason: str) -> None:
+    server.routes[CHAT] = says(event({}, reason), DONE)
+    with pytest.raises(AnswerInvalidError, match="content filter"):
+        model_of(server).complete(REQUEST)
+
+
+def test_an_answer_without_a_word_at_its_longest_names_the_setting(server: FakeServer) -> None:
+    server.routes[CHAT] = says(event({}, "length"), DONE)
+    with pytest.raises(AnswerInvalidError, match="reflex_max_tokens"):
+        model_of(server).complete(REQUEST)
+    assert len(server.seen) == 2
+
+
+def test_a_server_behind_the_edge_that_fails_is_down(server: FakeServer) -> None:
+    server.routes[CHAT] = lambda exchange: exchange.json({"error": "unknown"}, 524)
+    with pytest.raises(ModelUnreachableError, match="overloaded or down"):
+        model_of(server, retries=0).complete(REQUEST)
+
+
+def told_system(body: dict[str, Any]) -> bool:
+    return any(one["role"] == "system" for one in body["messages"])
+
+
+SAMPLING = '{"error": {"message": "\'temperature\' is not supported", "param": "temperature"}}'
+
+
+@pytest.mark.parametrize(
+    ("breaks", "status", "error"),
+    [
+        (told_system, 400, {"message": "Developer instruction is not enabled for models/m"}),
+        (told_system, 500, {"message": "Only user and assistant roles are supported!"}),
+        (
+            told_system,
+            400,
+            {
+                "message": "'messages[0].role' does not support 'system'",
+                "param": "messages[0].role",
+            },
+        ),
+        (
+            lambda body: "temperature" in body,
+            400,
+            {"message": "Provider returned error", "code": 400, "metadata": {"raw": SAMPLING}},
+        ),
+        (
+            lambda body: "seed" in body,
+            200,
+            {"message": "no", "param": "seed", "code": "unsupported_parameter"},
+        ),
+        (lambda body: "max_tokens" in body, 400, {"message": "Unknown parameter: 'maxTokens'"}),
+        (
+            lambda body: max(body.get("max_tokens", 0), body.get("max_completion_tokens", 0)) > 256,
+            400,
+            {"message": "max_tokens is too large: 512. This model supports at most 256 tokens."},
+        ),
+    ],
+)
+def test_what_a_server_refuses_in_words_of_its_own_is_left_out(
+    server: FakeServer, breaks: Callable[[dict[str, Any]], bool], status: int, error: dict[str, Any]
+) -> None:
+    def respond(exchange: Exchange) -> None:
+        if not breaks(exchange.body):
+            hello()(exchange)
+        elif status == 200:
+            says(b"data: " + json.dumps({"error": error}).encode() + b"\n\n", DONE)(exchange)
+        else:
+            exchange.json({"error": error}, status)
+
+    server.routes[CHAT] = respond
+    request = replace(REQUEST, seed=3, max_tokens=512)
+    assert model_of(server).complete(request).text == "Hello"
+    assert len(server.seen) == 2
+
+
+def test_a_choice_of_tools_that_is_refused_twice_leaves_the_tools(server: FakeServer) -> None:
+    rule = (lambda body: "tool_choice" in body, 422, "tool_choice must be one of: REQUIRED, NONE")
+    server.routes[CHAT] = refuses(rule)
+    model_of(server).complete(TURN)
+    assert "tools" in server.seen[-1].body
+    assert len(server.seen) == 3
+
+
+def test_a_failure_over_a_schema_and_one_to_stream_are_matters_of_form(server: FakeServer) -> None:
+    choice = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
+
+    def respond(exchange: Exchange) -> None:
+        if exchange.body.get("response_format", {}).get("type") == "json_schema":
+            exchange.json({"error": {"message": "json_schema conversion failed"}}, 500)
+        elif exchange.body.get("stream"):
+            exchange.json({"detail": "Streaming is not supported for this deployment"}, 501)
+        else:
+            exchange.json({"choices": [choice]})
+
+    server.routes[CHAT] = respond
+    assert model_of(server).complete(replace(REQUEST, schema=SCHEMA)).text == "{}"
+    assert len(server.seen) == 3
