@@ -187,7 +187,8 @@ class HttpModel:
         thought = len(completion.reasoning)
         why = f"{thought:,} characters of thought" if thought else "its longest length was reached"
         raise AnswerInvalidError(
-            f"{self.name} thought, and said nothing ({why}, no answer)\nAllow it longer answers: `bumble config set "
+            f"{self.name} thought, and said nothing ({why}, no answer)\n"
+            "Allow it longer answers: `bumble config set "
             "cognition.reflex_max_tokens 4096`; or choose another model.",
             answer="",
         )

@@ -100,7 +100,8 @@ _MATTERS: Mapping[str, re.Pattern[str]] = {
     ),
     "filter": patterns.compile(
         "content_filter|content_policy|content management policy|safety_violations"
-        "|flagged (?:as|for)|usage (?:guidelines|policy|policies)|content exists risk|inappropriate content"
+        "|flagged (?:as|for)|usage (?:guidelines|policy|policies)|content exists risk"
+        "|inappropriate content"
     ),
     "place": patterns.compile(
         "unsupported_country|(?:country|region|location).{0,40}(?:not supported|restricted)"
