@@ -141,11 +141,13 @@ def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str
 def named(name: str, tools: Sequence[Tool]) -> str:
     """Return the tool that a name stands for: a namespace before it, or a channel behind, is none.
 
-    A name that is none of theirs, or could be several, is returned as it is.
+    Capitals make no difference. A name that is none of theirs, or could be several, is returned as
+    it is.
     """
     known = {tool.name for tool in tools}
-    found = known.intersection(_NAME.findall(name))
-    return name if name in known or len(found) != 1 else found.pop()
+    words = {word.casefold() for word in _NAME.findall(name)}
+    found = [one for one in known if one.casefold() in words]
+    return name if name in known or len(found) != 1 else found[0]
 
 
 def _meant(name: str, given: Any, tools: Sequence[Tool]) -> tuple[str, Mapping[str, Any]]:
@@ -159,6 +161,9 @@ def _meant(name: str, given: Any, tools: Sequence[Tool]) -> tuple[str, Mapping[s
         if isinstance(given, str) and given.lstrip().startswith("{"):
             given, written = None, given
             given = structured.load(_escaped(written, fields))[0]
+    if isinstance(given, dict) and len(given) == 1 and fields and not given.keys() & fields:
+        (inner,) = given.values()  # some put another object around
+        given = inner if isinstance(inner, dict) and inner.keys() & fields else given
     meant = dict(given) if isinstance(given, dict) else {"": given}
     texts = [
         key
@@ -272,7 +277,13 @@ class Call(Struct):
     @property
     def text(self) -> str:
         """It as an action that is still open."""
-        return f'{{"tool":{json.dumps(self.name)},"arguments":{self.arguments}'
+        given = "" if self.is_bare else self.arguments
+        return f'{{"tool":{json.dumps(self.name)},"arguments":{given}'
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether its arguments are empty: from some servers they come behind that."""
+        return self.arguments.strip() == "{}"
 
     @property
     def is_whole(self) -> bool:
@@ -343,7 +354,7 @@ class Answer(Struct):
             numbered = [Call(part.index, part.id, named(part.name, self.tools))]
             self.calls += numbered
         for call in (numbered or self.calls)[-1:]:
-            call.arguments += part.arguments
+            call.arguments = ("" if call.is_bare else call.arguments) + part.arguments
 
     def _begins(self, part: CallPart, call: Call) -> bool:
         """Whether a piece begins another call: some endpoints number all of them alike."""

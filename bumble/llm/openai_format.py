@@ -204,7 +204,7 @@ class OpenAIDialect(Struct, frozen=True):
             ValueError: If one can't be read.
             StatusError: If it tells of a failure.
         """
-        is_open = False  # whether something came, and no word of its end
+        is_open = is_told = False  # something came, and no word of its end; it came bit by bit
         for line in lines:
             name, _, data = line.partition(b":")
             if name not in (b"data", b"error") or not data.strip():  # llama-server's, of a failure
@@ -217,7 +217,8 @@ class OpenAIDialect(Struct, frozen=True):
                 event = json.loads(data)
             except RecursionError as problem:
                 raise ValueError("its JSON is nested too deep") from problem
-            piece = read_event(event)
+            piece = read_event(event, is_told=is_told)
+            is_told = is_told or any(one.get("delta") for one in entries(event, "choices"))
             is_open = (is_open or piece.is_token) and not piece.finish_reason
             yield piece
 
@@ -357,8 +358,12 @@ def is_strict(schema: Mapping[str, Any]) -> bool:
     return all(map(is_strict, (*inner, schema["items"]) if "items" in schema else inner))
 
 
-def read_event(data: Any) -> Piece:
+def read_event(data: Any, *, is_told: bool = False) -> Piece:
     """Read an event of a stream, or a whole answer that was not streamed.
+
+    Args:
+        data: The event.
+        is_told: Whether parts of the answer came: a message is all of it once more.
 
     Raises:
         ValueError: If it can't be read; names the field that is wrong.
@@ -373,7 +378,10 @@ def read_event(data: Any) -> Piece:
     calls: list[CallPart] = []
     for entry in typed(event.get("choices"), list, "choices"):
         choice = typed(entry, dict, "a choice")
-        delta = typed(choice.get("delta") or choice.get("message"), dict, "delta")
+        if choice.get("index") not in (None, 0, "0"):
+            continue  # one answer was asked for
+        message = None if is_told else choice.get("message")
+        delta = typed(choice.get("delta") or message, dict, "delta")
         shown = delta.get("content")
         if isinstance(shown, list):
             shown = [one for one in shown if not _is_thought(one)]
@@ -456,8 +464,10 @@ def _is_thought(part: Any) -> bool:
 
 
 def _call(part: dict[str, Any], place: int) -> CallPart:
-    function = typed(part.get("function"), dict, "function")
-    arguments = function.get("arguments")
+    """Read a part of a call; some servers leave out what is around it, or name it otherwise."""
+    function = typed(part.get("function") or part, dict, "function")
+    given = (function.get(name) for name in ("arguments", "parameters", "input"))
+    arguments = next((one for one in given if one is not None), None)
     if isinstance(arguments, dict):  # some servers have read them already
         arguments = json.dumps(arguments, ensure_ascii=False)
     index = part.get("index")

@@ -38,6 +38,7 @@ _SIGN = patterns.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],]', re.DOTALL)
 _GOES_ON = patterns.compile(r'[\s,]*(?:[-"\d]|\Z)')
 # An escape of JSON, or the sign of another; a text, or a comma before an end.
 _ESCAPES = patterns.compile(r'(\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})|\\')
+_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _COMMAS = patterns.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 
 
@@ -96,14 +97,22 @@ def read(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Cut and clamp a value to the lengths and ranges of its schema, where no grammar did.
+    """Bring a value into the form of its schema, where no grammar did.
 
-    Nothing is made up: what is missing or of another type stays as it is.
+    It is cut and clamped to lengths and ranges, and what is written in another form is read: a list
+    of one as the one, none as an empty list or text, a name in other letters. Nothing is made up.
     """
+    kind = schema.get("type")
+    if kind == "array":
+        value = _list(value)
+    elif isinstance(value, list) and len(value) == 1:
+        value = value[0]
     if "enum" in schema:
         return _nearest(value, schema["enum"])
-    if isinstance(value, str) and schema.get("type") in _NUMBERS:
-        value = _number(value, schema["type"])
+    if value is None and kind == "string":
+        return ""
+    if kind in _NUMBERS:
+        value = _number(value, kind)
     if isinstance(value, str):
         value = str(whole(value))
         return tokens.cut_chars(value, schema.get("maxLength", len(value)))
@@ -114,36 +123,55 @@ def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         items = [fitted(item, schema.get("items", {})) for item in value]
         return items[: schema.get("maxItems", len(items))]
-    if isinstance(value, dict):
-        fields = schema.get("properties", {})
-        return {
-            key: fitted(part, fields.get(key, {}))
-            for key, part in value.items()
-            if schema.get("additionalProperties", True) is not False or key in fields
-        }
-    return value
+    return _object(value, schema) if isinstance(value, dict) else value
 
 
-def _number(text: str, kind: str) -> Any:
-    """Read a number or a truth that was written as text."""
+def _list(value: Any) -> Any:
+    """Return the list that was meant: none, or one thing, without brackets."""
+    if value is None or value == "":
+        return []
+    return [value] if isinstance(value, str | dict) else value
+
+
+def _object(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Fit an object's members; a list that it leaves out beside others holds nothing."""
+    fields = schema.get("properties", {})
+    by_letters = {_letters(key): key for key in fields}
+    named = {key if key in fields else by_letters.get(_letters(key), key): key for key in value}
+    found = {
+        name: fitted(value[key], fields.get(name, {}))
+        for name, key in named.items()
+        if schema.get("additionalProperties", True) is not False or name in fields
+    }
+    left = [key for key in schema.get("required", ()) if key not in found] if found else []
+    lists = (key for key in left if fields.get(key, {}).get("type") == "array")
+    return found | {key: [] for key in lists}
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+def _number(value: Any, kind: str) -> Any:
+    """Read a number or a truth that was written as something else."""
     if kind == "boolean":
-        return {"true": True, "false": False}.get(text.strip().lower(), text)
+        return _TRUTHS.get(str(value).strip().lower(), value)
+    if not isinstance(value, str):
+        return value
     try:
-        number = float(text)
+        number = float(value.replace(",", "."))
     except ValueError:
-        return text
+        return value
     if not math.isfinite(number):
-        return text
+        return value
     return int(number) if kind == "integer" and number.is_integer() else number
 
 
 def _nearest(value: Any, choices: Sequence[Any]) -> Any:
     """Return the choice that is meant: the nearest of numbers that are a scale, else by letters."""
     if isinstance(value, str):
-        same = value.strip().casefold()
-        return next(
-            (each for each in choices if isinstance(each, str) and each.casefold() == same), value
-        )
+        texts = {_letters(each): each for each in choices if isinstance(each, str)}
+        return texts.get(_letters(value), value)
     if isinstance(value, int | float) and all(isinstance(each, float) for each in choices):
         return min(choices, key=lambda each: abs(each - value))
     return value

@@ -44,7 +44,7 @@ _SIGNED = patterns.compile(r'<\|"\|>(.*?)(<\|"\|>|\Z)|(?<=[{,])\s*([\w-]+)(?=:)'
 # Behind a name in a mark: parameters with marks of their own, or none; or something, and JSON.
 _BEHIND = r"(?:[^{},<>]{0,20}>?\s{0,20}(?=<(?:parameter|arg_key|/))|[^{},]{0,60}?(?=\{))"
 _PARAMETER = patterns.compile(
-    r"\s*<(?:parameter(?:=|\s+name=\")([\w-]+)\"?>(.*?)(</parameter>|\Z)"
+    r"\s*<(?:parameter(?:=|\s+name=\")([\w-]+)\"?[^<>]*>(.*?)(</parameter>|\Z)"
     r"|arg_key>([\w-]+)</arg_key>\s*<arg_value>(.*?)(</arg_value>|\Z))",
     re.DOTALL,
 )
@@ -65,7 +65,7 @@ def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str
         that was cut off break off, too. Where there is no call, all of it is text.
     """
     by_name = {tool.name: tool for tool in tools}
-    bare = text.strip()
+    bare = text.replace("｜DSML｜", "").strip()  # DeepSeek's, in each of its marks
     if fenced := _FENCED.search(bare):
         before, inner = bare[: fenced.start()].rstrip(), fenced[1].strip()
         if before and (found := _whole(inner, by_name)):
@@ -94,7 +94,7 @@ def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str
 
 def _whole(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
     """Read a text that is nothing but calls, as JSON or Python writes them."""
-    if re.match(rf"\[?\s*(?:\w+\.)?(?:{'|'.join(map(re.escape, tools))})\(", text):
+    if re.match(rf"\[?\s*(?:print\()?(?:\w+\.)?(?:{'|'.join(map(re.escape, tools))})\(", text):
         return _python(text, tools)
     return _of(_value(text), tools)
 
@@ -207,6 +207,8 @@ def _python(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
     try:
         read = ast.parse(text, mode="eval").body
         for one in read.elts if isinstance(read, ast.List) else [read]:
+            if isinstance(one, ast.Call) and ast.unparse(one.func) == "print" and one.args:
+                one = one.args[0]  # Gemma's
             if not isinstance(one, ast.Call):
                 return []
             name = ast.unparse(one.func).rpartition(".")[2]

@@ -99,6 +99,9 @@ CALLS = [  # each says the same
     f'<|tool_call_start|>[say(text="{NAME}")]<|tool_call_end|>',
     f'<|START_ACTION|>[{{"tool_name": "say", "parameters": {SAY}}}]<|END_ACTION|>',
     f'{{"say": {SAY}}}',
+    f'```tool_code\nprint(default_api.say(text="{NAME}"))\n```',
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="say">\n<｜DSML｜parameter name="text" '
+    f'string="true">{NAME}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
     f'{{"actions": [{{"name": "say", "arguments": {SAY}}}]}}',
     json.dumps({"response": NAME}),
     json.dumps({"role": "assistant", "content": NAME}),

@@ -106,6 +106,39 @@ def test_what_only_is_too_long_or_too_large_is_cut_and_clamped_at_the_first_answ
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ('{"note": "Tea", "delta": 0, "tags": null}', []),
+        ('{"note": "Tea", "delta": 0, "tags": "new"}', ["new"]),
+        ('{"note": ["Tea"], "delta": "0,0", "tags": [["new"]]}', ["new"]),
+        ('{"Note": "Tea", "DELTA": 0, "tags": ["new"]}', ["new"]),
+        ('{"note": "Tea", "delta": 0}', []),
+    ],
+)
+def test_what_is_written_in_another_form_is_read_at_the_first_answer(
+    text: str, tags: list[str]
+) -> None:
+    schema = RANGES | {"required": ["note", "delta", "tags"]}
+    assert structured.read(text, schema) == {"note": "Tea", "delta": 0, "tags": tags}
+
+
+def test_truths_choices_and_texts_of_nothing_are_read() -> None:
+    fields = {"known": {"type": "boolean"}, "mood": {"enum": ["calm", "very_glad"]}}
+    schema = {"type": "object", "properties": fields | {"note": {"type": "string"}}}
+    text = '{"known": "yes", "mood": "Very glad.", "note": null}'
+    schema["required"] = ["known", "mood", "note"]
+    assert structured.read(text, schema) == {"known": True, "mood": "very_glad", "note": ""}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"tags": null}', "{}", '{"mood": "fine"}', '{"who": "Kim", "tags": "new"}']
+)
+def test_an_answer_of_something_else_is_no_empty_one(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        structured.read(text, RANGES)
+
+
 @pytest.mark.parametrize("text", ['{"delta": 0}', '{"note": 3, "delta": 0}', '{"who": "Bo"}'])
 def test_what_is_missing_or_something_else_is_not_made_up(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -204,6 +204,11 @@ SPOKEN, SOUGHT = '{"text": "Hello"}', '{"text": "bees"}'
             ),
         ],
         [[part("recall", piece)] for piece in pieces(SOUGHT)] + [[part("say", SPOKEN)]],
+        [
+            [part("recall", "{}", 0, "a"), part("Say", " {}", 1, "b")],
+            [part("", SOUGHT, 0), part("", SPOKEN, 1)],
+        ],
+        [[{"name": "recall", "parameters": json.loads(SOUGHT)}, {"name": "say", "input": SPOKEN}]],
     ],
 )
 def test_calls_are_told_apart_however_they_are_numbered(
@@ -288,6 +293,7 @@ def test_a_name_with_something_around_it_is_that_tool_s(server: FakeServer, name
         (json.dumps('{"text": "A bee."}'), "A bee."),
         ('{"message": "A bee."}', "A bee."),
         ('{"text": ["A bee.", "Or two."]}', "A bee.\nOr two."),
+        ('{"arguments": {"text": "A bee."}}', "A bee."),
         ("A bee.", "A bee."),
         ('"Bee" is good.', '"Bee" is good.'),
     ],
@@ -331,6 +337,15 @@ def test_an_answer_that_ends_in_an_error_is_none(server: FakeServer) -> None:
     server.routes[CHAT] = lambda exchange: exchange.json({"choices": [failed]})
     with pytest.raises(ModelUnreachableError, match="Upstream blew up"):
         model_of(server).complete(REQUEST)
+
+
+def test_one_answer_is_told_once(server: FakeServer) -> None:
+    both = [{"index": n, "delta": {"content": "Hel" + "lp" * n}} for n in (0, 1)]
+    whole = {"index": 0, "delta": {}, "message": {"content": "Hello"}, "finish_reason": "stop"}
+    server.routes[CHAT] = says(
+        event({}, choices=both), event({"content": "lo"}), event({}, choices=[whole]), DONE
+    )
+    assert model_of(server).complete(REQUEST).text == "Hello"
 
 
 def test_a_stream_that_is_done_and_a_whole_body_need_no_other_end(server: FakeServer) -> None:
