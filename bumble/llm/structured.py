@@ -134,18 +134,15 @@ def _list(value: Any) -> Any:
 
 
 def _object(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Fit an object's members; a list that it leaves out beside others holds nothing."""
+    """Fit an object's members: a list that it leaves out is missing, not empty."""
     fields = schema.get("properties", {})
     by_letters = {_letters(key): key for key in fields}
     named = {key if key in fields else by_letters.get(_letters(key), key): key for key in value}
-    found = {
+    return {
         name: fitted(value[key], fields.get(name, {}))
         for name, key in named.items()
         if schema.get("additionalProperties", True) is not False or name in fields
     }
-    left = [key for key in schema.get("required", ()) if key not in found] if found else []
-    lists = (key for key in left if fields.get(key, {}).get("type") == "array")
-    return found | {key: [] for key in lists}
 
 
 def _letters(name: str) -> str:
