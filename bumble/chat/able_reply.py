@@ -130,6 +130,7 @@ def compose(
         max_tokens=profile.max_tokens,
         schema=loop.schema(declared, speech_only=speech_only),
         tools=loop.offered(declared, speech_only=speech_only),
+        toolless=recalled.stable.toolless,
         temperature=profile.temperature,
         thinking=profile.thinking,
         seed=runtime.rng.randrange(*SEEDS),

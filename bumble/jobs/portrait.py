@@ -29,7 +29,7 @@ from bumble.records.episodes import Episode
 from bumble.runtime import people, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, ask, closed, traced
 from bumble.runtime.runtime import Runtime
-from bumble.text import markdown, stop_words, tokens, words
+from bumble.text import markdown, moments, stop_words, tokens, words
 
 _GAPS = patterns.compile(r"(?<![ \t])(?:[ \t]*(?:\r\n|\r|\n)){3,}")
 
@@ -621,7 +621,7 @@ def _talk(
     runtime: Runtime, person: relationships.Relationship, budget_tokens: int
 ) -> tuple[list[sessions.Message], Sequence[str]]:
     """Return the newest of what a person and the entity said to each other, oldest first."""
-    statements, lines = list[sessions.Message](), list[str]()
+    statements, lines = list[sessions.Message](), list[tuple[datetime, str]]()
     folder, now = runtime.entity.sessions, runtime.now()
     for session in session_files.latest(
         folder, now, lambda info: person.id in (info.by, *info.present)
@@ -632,7 +632,7 @@ def _talk(
                 continue
             budget_tokens -= tokens.estimate(line)
             if budget_tokens < 0:
-                return statements[::-1], lines[::-1]
-            lines.append(line)
+                return statements[::-1], moments.by_day(lines[::-1], runtime.zone)
+            lines.append((message.at, line))
             statements += [message] if message.role == "user" else []
-    return statements[::-1], lines[::-1]
+    return statements[::-1], moments.by_day(lines[::-1], runtime.zone)

@@ -76,8 +76,7 @@ class Scene(Struct, frozen=True, dict=True):
     @property
     def day(self) -> str:
         """The day on which it began: `Sunday 24 May 2026`."""
-        at = self.messages[0].at.astimezone(self.zone)
-        return f"{at:%A} {at.day} {at:%B %Y}"
+        return moments.day_text(self.messages[0].at.astimezone(self.zone))
 
     @property
     def speakers(self) -> tuple[str, ...]:
@@ -285,7 +284,10 @@ def _before(scene: Scene) -> list[str]:
 
 
 def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
-    """Write out who said what in some of its messages, each with its label and its time."""
+    """Write out who said what in some of its messages, each with its label and its time.
+
+    A day that is not the one on which it began stands before its first.
+    """
     limit = runtime.config.memory.distillation.context_char_budget
     most = max(LEAST_CHARS, runtime.window_tokens * 2)
     shown = {
@@ -300,10 +302,9 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
         at = message.at.astimezone(runtime.zone)
         # below what is pasted stands what is said of it
         text = tokens.cut_middle(shown[n], max(1, limit // 4))
-        rows.append(
-            f"[{scene.label_of.get(message.id, '–')}] {at:%H:%M} {scene.speaker(message)}: {text}"
-        )
-    return portrait.inside(rows)
+        label = scene.label_of.get(message.id, "–")
+        rows.append((at, f"[{label}] {at:%H:%M} {scene.speaker(message)}: {text}"))
+    return portrait.inside(moments.by_day(rows, runtime.zone, scene.day))
 
 
 PAUSE, TOPIC, LENGTH, END = "pause", "topic", "length", "end"

@@ -342,6 +342,12 @@ class Budgeted(Wrapper):
         super().__init__(model)
         self._limits, self.tally = limits, tally or DaySpending()
         self._missing: CredentialsError | ModelUnreachableError | WeightsMissingError | None = None
+        self._answered = ""  # its name, once it has
+
+    @property
+    def name(self) -> str:
+        """Its name; what it answered keeps it, though it can't be reached since."""
+        return self._answered or super().name
 
     def instead(self, model: Model) -> Budgeted:
         """Return another model under this budget; what it answers counts here too."""
@@ -361,6 +367,7 @@ class Budgeted(Wrapper):
             )
         self.tally.calls += 1
         completion = super().complete(request, on_text)
+        self._answered = self.name
         self.tally.tokens += (completion.usage.prompt_tokens or 0) + (
             completion.usage.completion_tokens or 0
         )

@@ -123,6 +123,8 @@ class OpenAIDialect(Struct, frozen=True):
         native = bool(request.tools) and self.native(habits)
         mode = self.mode(request, habits)
         told: Sequence[PromptMessage] = request.messages
+        if request.toolless and not native:
+            told = (replace(told[0], content=request.toolless), *told[1:])
         if request.schema is not None and not native and mode in ("json_object", "plain"):
             schema = json.dumps(request.schema, ensure_ascii=False)
             asked = f"{told[-1].content}\n\n{SCHEMA_TOLD}\n{schema}"

@@ -98,6 +98,7 @@ class Request(Struct, frozen=True):
         None  # JSON schema the text must satisfy; enforced where possible
     )
     tools: Sequence[Tool] = ()  # what may be called, where the model has tools of its own
+    toolless: str = ""  # the first message's content, where it turns out to have none
     max_tokens: int = 512
     temperature: float = 0.7
     thinking: bool = False  # let the model reason first, where it can

@@ -145,7 +145,7 @@ def now_text(
     since = f", after {people.ago(at - last_spoke)}" if last_spoke else " for the first time"
     lines = [
         f"Now: {local:%A %d %B %Y, %H:%M} ({world:%H:%M} UTC).",
-        f"You are {runtime.identity.name}. {name} talks to you{since}:",
+        f"You are {runtime.identity.name}. {name} talks to you{since}.",
     ]
     if other_ids:
         names = [

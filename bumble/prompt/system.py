@@ -118,6 +118,7 @@ class Stable(Struct, frozen=True):
     skills: tuple[Block, ...] = ()  # their lines
     examples: tuple[PromptMessage, ...] = ()  # of how it answers, as turns before any conversation
     plain: bool = False  # whether the conversation behind it is shown as plain speech
+    toolless: str = ""  # it for a model that turns out to have no tools of its own
 
     @property
     def messages(self) -> tuple[PromptMessage, ...]:
@@ -208,8 +209,7 @@ def stable(
         "character": _character(who),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
-        "how": prompts.load("act_native" if native else "act_json").fill(name=identity.name),
-        "tools": "" if native else "".join(f"\n{tool_line(tool)}" for tool in tools),
+        **(_native(identity.name) if native else _as_json(identity.name, tools)),
         "skills": _section("# Skills you can read", "\n".join(skill.text for skill in listed)),
         "knowledge": _section("# Always true", locked(knowledge)),
         "files": _section("# Files you keep in mind", files(own_files)),
@@ -219,12 +219,23 @@ def stable(
     }
     page = prompts.load("system")
     fixed = Block("frame", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
+    toolless = parts | _as_json(identity.name, tools) if native else {}
     return Stable(
         page.fill(name=identity.name, **parts),
         (fixed, *(Block(name, part) for name, part in parts.items())),
         tuple(own_files),
         listed,
+        toolless=page.fill(name=identity.name, **toolless) if toolless else "",
     )
+
+
+def _native(name: str) -> dict[str, str]:
+    return {"how": prompts.load("act_native").fill(name=name), "tools": ""}
+
+
+def _as_json(name: str, tools: Sequence[Tool]) -> dict[str, str]:
+    listed = "".join(f"\n{tool_line(tool)}" for tool in tools)
+    return {"how": prompts.load("act_json").fill(name=name), "tools": listed}
 
 
 def _character(who: Persona) -> str:

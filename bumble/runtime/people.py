@@ -329,7 +329,7 @@ def health(scores: relationships.Scores) -> float:
 
 def ago(gap: timedelta) -> str:
     """Say how long something is, in the largest unit that fits."""
-    seconds = max(0, int(gap.total_seconds()))
+    seconds = max(0, round(gap.total_seconds()))
     for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if count := seconds // length:
             return f"{count} {name}{'s' if count > 1 else ''}"

@@ -6,6 +6,7 @@ Before the first and behind the last of them, a clock or a hand was wrong: one r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -70,6 +71,22 @@ def gap(one: datetime, other: datetime) -> timedelta:
     holds nothing up for longer than the wait itself. What is done then has the right time.
     """
     return abs(one.astimezone(UTC) - other.astimezone(UTC))
+
+
+def day_text(at: datetime) -> str:
+    """Write the day of a moment as prompts do, in its own zone: `Sunday 24 May 2026`."""
+    return f"{at:%A} {at.day} {at:%B %Y}"
+
+
+def by_day(rows: Iterable[tuple[datetime, str]], zone: tzinfo, day: str = "") -> list[str]:
+    """Put before each line that is of another day than the one before it, or `day`, its day."""
+    lines = []
+    for at, line in rows:
+        if (its := day_text(at.astimezone(zone))) != day:
+            lines.append(f"({its})")
+        lines.append(line)
+        day = its
+    return lines
 
 
 def is_ahead(at: datetime, now: datetime) -> bool:

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from bumble.bridges.report.life import Collector
 from bumble.entity import changes
 from bumble.entity.folder import Entity
-from bumble.jobs import ask, consolidate, stretch
+from bumble.jobs import ask, consolidate, scene, stretch
 from bumble.jobs.forgetting import forget
 from bumble.llm import openai_format, prompts
+from bumble.llm.ledger import Budgeted, DaySpending, Limits
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.recall import memory_search
 from bumble.recall.memory_search import Search
@@ -35,6 +36,7 @@ from bumble.runtime import review_queue
 from bumble.runtime.job import JobResult, apply, vain
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles
+from tests.support.absent_model import Leaving
 from tests.support.living import NOON, ada, heard, known, model_of, runtime_of, talked, write
 from tests.support.repository import git
 from tests.support.stretches import belief, claim, fact, makes, mends, seen
@@ -113,6 +115,29 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     assert (outcome.data["mended"], outcome.data["dropped"]) == (1, [])
     assert all(openai_format.is_strict(one.schema or {}) for one in model_of(runtime).requests)
     assert not vain(runtime)
+
+
+def test_who_is_gone_before_it_mends_a_sentence_has_told_the_others(entity: Entity) -> None:
+    heard(entity, DOG)
+    runtime = runtime_of(entity)
+    leaving = Leaving([makes(HAS_DOG, INVENTED)])
+    runtime = replace(runtime, model=Budgeted(leaving, Limits(None, None, DaySpending)))
+    [job] = stretch.check(runtime).jobs
+    apply(runtime, stretch.run(runtime, job))
+    [episode] = episodes.EPISODE.readable(entity.episodes)
+    assert (episode.telling.narrative, len(leaving.requests)) == (HAS_DOG["text"], 2)
+
+
+def test_a_talk_over_several_days_is_shown_with_them(entity: Entity) -> None:
+    session = heard(entity, DOG, TEA)
+    later = [
+        replace(one, at=one.at + timedelta(hours=n * 10)) for n, one in enumerate(session.messages)
+    ]
+    runtime = runtime_of(entity, makes(HAS_DOG))
+    shown = scene.gather(runtime, replace(session, messages=tuple(later)), later)
+    lines = scene.conversation(runtime, shown, {one.id for one in later}).splitlines()
+    assert [line for line in lines if line.startswith("(")] == ["(Monday 25 May 2026)"]
+    assert shown.day not in "".join(lines)
 
 
 def test_what_was_sent_back_in_vain_is_not_sent_back_again(entity: Entity) -> None:

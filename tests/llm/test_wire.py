@@ -433,8 +433,11 @@ def test_an_endpoint_that_refuses_tools_gets_the_schema_of_actions(
     kept = HabitFile(tmp_path / "endpoints.json", "here#m", lambda: NOW)
     model = model_of(server, kept)
     assert model.native_tools
-    assert actions.said_in(model.complete(TURN).text) == "Hello"
+    turn = replace(TURN, toolless="You are Ada. Answer with JSON.")
+    assert actions.said_in(model.complete(turn).text) == "Hello"
     assert server.seen[1].body["response_format"]["type"] == "json_schema"
+    told = [one.body["messages"][0]["content"] for one in server.seen]
+    assert told == ["You are Ada.", "You are Ada. Answer with JSON."]
     again = model_of(server, kept)
     assert again.native_tools  # once may be of the one answer
     again.complete(TURN)

@@ -98,7 +98,7 @@ def test_a_portrait_is_for_whom_it_is_for_and_quoted_if_it_was_imported(full: Ru
         relationships.plan_update(kim, "", text="Kim sails.", provenance=origin),
     )
     changes.apply(full.entity.root, ChangeSet("", tuple(filter(None, planned))))
-    assert desk(full).person("Kim")["quoted_from"] == "a text that was imported"
+    assert desk(full).person("Kim")["quoted_from"] == "a text that was imported or passed on"
     assert "> Kim sails." in desk(full).person_page("kim")
     with pytest.raises(RecordMissingError):
         desk(full, "Bo").person_page("kim")
