@@ -110,6 +110,8 @@ def listen(
 ) -> sessions.Session:
     """Store what was said, before anything is made of it.
 
+    Who says the same words again, since no answer came of them, has said them once.
+
     Args:
         runtime: Who hears it.
         session: In which conversation.
@@ -121,6 +123,9 @@ def listen(
         delivery: What the entity said just before.
         listeners: Who else hears it; each of them has a file from then on.
     """
+    waiting = [(one.speaker, one.text) for one in session.unanswered[-1:]]
+    if waiting == [(who.id, text)] and not delivery.messages:
+        return session
     told = (who, text, delivery, listeners)
     if not (runtime.writes and is_new):
         return _store(runtime, session, is_new, *told)

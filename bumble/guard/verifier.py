@@ -222,9 +222,15 @@ def _wrong_citation(evidence: Evidence) -> str:
 
 
 def _misquoted(evidence: Evidence) -> str:
-    said = f" {stop_words.bare(' '.join(one.text for one in evidence.cited))} "
-    wrong = (one for one in evidence.claim.rests_on if f" {stop_words.bare(one)} " not in said)
+    said = _apart(" ".join(one.text for one in evidence.cited))
+    wrong = (one for one in evidence.claim.rests_on if _apart(one) not in said)
     return next((f'"{one}"' for one in wrong), "")
+
+
+def _apart(text: str) -> str:
+    """Write words between blanks; of "l'eparina" both are: a run may begin behind the first."""
+    bare = stop_words.bare(re.sub("['’]", " ", text))
+    return f" {bare} "
 
 
 def _only_the_entity_said(evidence: Evidence) -> str:
@@ -406,18 +412,20 @@ def _not_given(sentence: Subject, sources: Sequence[Source]) -> Iterator[Number]
 def _are_counted(number: Number, sentence: Subject, sources: Sequence[Source]) -> bool:
     """Whether a few things were named one by one: "the two fees", of which no source has a number.
 
-    Who says "two fees" tells how many there are; "the two" are those that were spoken of.
+    Who says "two fees" tells how many there are; "the two" are those that were spoken of, and so
+    are "two fees: …", which follow.
     """
     tokens = clauses.tokens_of(sentence.text)
     place = tokens.index(number.word) if number.word in tokens else 0
-    return (
-        number.value in _FEW_THINGS
-        and not _THE.isdisjoint(tokens[max(0, place - 1) : place])
-        and not any(
-            other.kind == "thing" and clauses.akin(other.unit, number.unit)
-            for source in sources
-            for other in source.read.numbers
-        )
+    if number.value not in _FEW_THINGS:
+        return False
+    listed = rf"\b{re.escape(number.word)}(?: \w+){{1,4}}: "
+    if re.search(listed, sentence.text, re.IGNORECASE):
+        return True
+    return not _THE.isdisjoint(tokens[max(0, place - 1) : place]) and not any(
+        other.kind == "thing" and clauses.akin(other.unit, number.unit)
+        for source in sources
+        for other in source.read.numbers
     )
 
 

@@ -45,6 +45,16 @@ def test_what_was_said_is_stored_with_who_said_it(ada: Entity) -> None:
     assert said.extra["name"] == "Kim"
 
 
+def test_who_says_the_same_again_for_want_of_an_answer_has_said_it_once(ada: Entity) -> None:
+    runtime, kim = runtime_of(ada), person(ada, "Kim")
+    session, is_new = participants.open_session(runtime, kim, NOON)
+    heard = participants.listen(runtime, session, is_new, kim, "Is anybody there?")
+    again = participants.listen(runtime, heard, False, kim, "Is anybody there?")
+    assert again.messages == heard.messages
+    more = participants.listen(runtime, heard, False, kim, "Is anybody there? It is me.")
+    assert len(more.messages) == 2
+
+
 def test_what_is_said_incognito_is_heard_and_not_stored(ada: Entity) -> None:
     runtime, sam = replace(runtime_of(ada), writes=False), person(ada, None)
     session, is_new = participants.open_session(runtime, sam, NOON)

@@ -190,6 +190,26 @@ def test_what_no_sum_or_calendar_can_hold_follows_from_nothing(told: str, text: 
     assert verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict == "mend"
 
 
+@pytest.mark.parametrize(
+    ("told", "rests", "text"),
+    [
+        ("My children are Tibor, 11, and Edda, 4.", "Tibor, 11, and Edda", "two children: Tibor "),
+        ("Meine Kinder sind Tibor, 11, und Edda, 4.", "Tibor, 11", "zwei Kinder: Tibor und "),
+    ],
+)
+def test_who_names_a_few_things_may_say_how_many_they_are(told: str, rests: str, text: str) -> None:
+    sources = ClaimSources((Said("m1", AT, "Ona", told),), names=("Ada", "Ona"), entity="Ada")
+    claim = CitedClaim(f"Ona: {text}Edda.", ("m1",), (rests,))
+    assert verifier.check(claim, sources).verdict != "mend"
+
+
+def test_a_run_of_words_may_begin_behind_an_elision() -> None:
+    told = "Le tocca l'eparina per un mese, una al giorno."
+    sources = ClaimSources((Said("m1", AT, "Ona", told),), names=("Ada", "Ona"), entity="Ada")
+    claim = CitedClaim("A Ona tocca l'eparina.", ("m1",), ("eparina per un mese",))
+    assert verifier.check(claim, sources) == verifier.KEPT
+
+
 def test_months_are_counted_from_the_one_that_is_named() -> None:
     told = "I've had this cough since November and told nobody."
     sources = ClaimSources((Said("m1", AT, "Sam", told),), names=("Ada", "Sam"), entity="Ada")

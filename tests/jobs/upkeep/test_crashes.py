@@ -217,7 +217,9 @@ def test_a_death_at_any_write_leaves_all_of_it_or_nothing(
     night: Night, tmp_path: Path, name: str
 ) -> None:
     stage = COMMANDS.get(name, name)
-    words = name.split() if name in COMMANDS else ["tick", "--limit", "1"]
+    # what asks no model doesn't count: beside a limit of one there would be another pass
+    one = ["--settle-only"] if name == "handover" else ["--limit", "1"]
+    words = name.split() if name in COMMANDS else ["tick", *one]
     shutil.copytree(night.stages[stage], tmp_path / "ada", symlinks=True)
     ada = night.at(tmp_path / "ada")
     before, told = ada.truth(), subjects(ada.entity.root)
