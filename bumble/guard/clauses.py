@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -88,7 +88,8 @@ _UNREAL = {
         r"(?<!claro )(?<!que )si|\w+iera\w*"
         r"|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*"
     ),
-    "it": r"se(?! ne\b)|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
+    # "Priscilla se lo riprende": a verb's own, but where a clause begins with it
+    "it": r"se(?! ne\b)(?!(?<=[\w ] se) (?:l[oaie]\b|l'))|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
     "pt": (  # "se chama", "vai se casar": a verb's own
         r"(?<!vai )(?<!vou )(?<!vão )(?<!quer )(?<!quero )(?<!para )(?<!pra )(?<!de )(?<!pode )"
         r"se (?:n[ãa]o |tudo )?(?:eu|tu|voc[êe]s?|vcs?|el[ea]s?|a gente|um dia|\w*[aeio]r)"
@@ -111,7 +112,8 @@ _HEDGES = """
 ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
 considering imagines dreams likes hopes thinks thought fragt fragte uberlegt erwagt ob wurde konnte
 mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait pregunta pregunto duda
-quiere querria chiede vorrebbe pergunta queria vraagt zou wil
+quiere querria chiede vorrebbe pergunta queria vraagt zou wil gefragt preguntado preguntaba chiesto
+chiedeva perguntado perguntava vroeg gevraagd
 """
 HEDGES = frozenset(_HEDGES.split())
 HEDGED = frozenset(_UNREAL)  # languages whose words for telling of a question or a wish are known
@@ -124,6 +126,8 @@ _YES = patterns.compile(
     re.IGNORECASE,
 )
 _LATER_CAPITAL = patterns.compile(r"(?<=[\w,] )[A-ZÀ-Þ][a-zß-ÿ]+")  # Kieran is no "-iera"
+_ELIDED = patterns.compile(r"\A[a-z]{1,5}'(?=\w\w)")  # l'ultima, dell'affitto, qu'il
+_ELIDING = ("fr", "it")
 _CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
 _BESIDE = 2  # clauses before and behind one that tell what it is of
@@ -217,14 +221,24 @@ def tokens_of(text: str) -> list[str]:
 
 def weigh(tokens: Iterable[str], language: str) -> dict[str, float]:
     """Return how much each telling word says of what is meant, by its stem: rare ones the most."""
-    empty = stop_words.OF_LANGUAGE.get(language, stop_words.WORDS)
+    empty = _empty(language)
     return {
         words.stem(token, language): min(1.0, max(0.0, (rarity - _COMMON) / (_RARE - _COMMON)))
-        for token in tokens
-        if token not in empty and token[0].isalpha() and not values.is_value(token)
+        for token, bare in ((token, _without_article(token, language)) for token in tokens)
+        if bare not in empty and token[0].isalpha() and not values.is_value(token)
         if len(token) > _SHORT or words.is_listed(token, language)  # dialect's little words
-        for rarity in (-math.log10(words.frequency(token, language)),)
+        for rarity in (-math.log10(words.frequency(bare, language)),)
     }
+
+
+def _without_article(token: str, language: str) -> str:
+    return _ELIDED.sub("", token) if language in _ELIDING else token
+
+
+@cache
+def _empty(language: str) -> frozenset[str]:
+    """Return the words of a language that tell nothing, folded as tokens are."""
+    return frozenset(map(words.folded, stop_words.OF_LANGUAGE.get(language, stop_words.WORDS)))
 
 
 def stems_of(texts: Iterable[str], language: str) -> set[str]:

@@ -186,7 +186,9 @@ def _replacing(
     by_old = dict.fromkeys(old.clause.near, BY_OLD_NEAR)
     ties = Ties(by_old | dict.fromkeys(old.clause.weights, BY_OLD) | ours.own)
     for one in places:
-        is_newer = one.message >= old.message and one.source.at is not None
+        # "it's the 17th now, it was the 10th": else the last word of a message holds
+        is_later = one.message > old.message or one.number > old.number or one.clause.is_now
+        is_newer = is_later and one.message >= old.message and one.source.at is not None
         is_real = not (one.clause.is_asked or one.clause.is_unreal)
         is_for_nothing = one.source.is_cited and one.message not in drawn_on
         is_meant = not in_talk or one.clause.is_now or is_for_nothing

@@ -193,6 +193,9 @@ class Number(Struct, frozen=True):
             return bool(self.hours & other.hours) or any(
                 abs(span - days) < _SAME_TIME for span in spans
             )
+        is_point = {self.kind, other.kind} <= {"", "thing"}
+        if is_point and any(hour % 1 for hour in self.hours & other.hours):
+            return True  # "alle 10 e mezza", "alle 10.30"
         small, large = sorted((self, other), key=lambda one: one.value)
         return small.value == large.value or (  # "ran 8.2k": kilometres
             small.value < _KILOMETRES

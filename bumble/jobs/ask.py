@@ -342,11 +342,16 @@ def _replacing(answer: StretchAnswer, whole: StretchAnswer, shown: scene.Scene) 
             for one in fact.sentences
         )
         said = [one for one in sentences if not one.inference]
-        kept = {one.place: one.text for one in said}  # mended, it may have lost its number
-        lost = [one.text for one in before.sentences if kept.get(one.place) != one.text]
-        alone = stems(*lost) - stems(*shown.names.values(), *(one.text for one in said))
-        gone = (name for name in fact.replaces if alone.isdisjoint(stems(there.get(name, ""))))
-        return replace(fact, sentences=sentences, replaces=tuple(gone) if said else ())
+
+        def is_gone(name: str) -> bool:
+            # a belief goes for what is only believed, too
+            standing = sentences if name in shown.beliefs else said
+            kept = {one.place: one.text for one in standing}  # mended, it may have lost its number
+            lost = [one.text for one in before.sentences if kept.get(one.place) != one.text]
+            alone = stems(*lost) - stems(*shown.names.values(), *(one.text for one in standing))
+            return bool(standing) and alone.isdisjoint(stems(there.get(name, "")))
+
+        return replace(fact, sentences=sentences, replaces=tuple(filter(is_gone, fact.replaces)))
 
     facts = map(replacing, answer.knowledge, whole.knowledge)
     return replace(answer, knowledge=tuple(facts))

@@ -634,7 +634,7 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
         origin = replace(origin, trust=base.lowest_trust((origin.trust, "entity")))
         planned.append(
             journal.plan_add(
-                memories.at,
+                shown.messages[-1].at,  # "today" in it is the talk's
                 ask.joined(memories.diary),
                 runtime.zone,
                 "what stays",

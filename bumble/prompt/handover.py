@@ -103,8 +103,8 @@ def run(runtime: Runtime, session: Session) -> JobResult:
 
     def plan() -> list[Change | None]:
         old = session_files.read_handover(runtime.entity.sessions, session.id)
-        why = "leave word for the next conversation"
-        return [session_files.plan_handover(session.id, old, text, runtime.now(), origin, why)]
+        why, ended = "leave word for the next conversation", session.messages[-1].at
+        return [session_files.plan_handover(session.id, old, text, ended, origin, why)]
 
     return JobResult(
         f"handover: a brief of the talk {_of(session)}",

@@ -75,4 +75,8 @@ def _cut(title: str) -> str:
 
 def _leads_on(word: str) -> bool:
     """Whether something has to stand behind a word: a number, or one of the little ones."""
-    return word.isdigit() or len(word) <= SHORT_LETTERS or word.casefold() in stop_words.WORDS
+    return (
+        word.rstrip(".").isdigit()
+        or len(word) <= SHORT_LETTERS
+        or word.casefold() in stop_words.WORDS
+    )

@@ -203,6 +203,25 @@ def test_who_names_a_few_things_may_say_how_many_they_are(told: str, rests: str,
     assert verifier.check(claim, sources).verdict != "mend"
 
 
+ROUND = "Cedono a 176, accetto. Rogito sabato 12 dicembre da Floris. Sabato è chiuso: venerdì 11"
+
+
+@pytest.mark.parametrize(
+    ("told", "text", "verdict"),
+    [
+        (ROUND, "Il rogito è venerdì 11 dicembre da Floris.", "keep"),
+        ("Il gatto Priscilla se lo riprende lunedì 7.", "Priscilla riprende il gatto.", "keep"),
+        ("La visita la fanno sabato 6 alle 10 e mezza.", "La visita è alle 10.30.", "keep"),
+        ("La visita la fanno sabato 6 alle 10 e mezza.", "La visita è alle 11.30.", "mend"),
+    ],
+)
+def test_a_talk_in_italian_is_held_to_what_it_says_last(told: str, text: str, verdict: str) -> None:
+    sources = ClaimSources(
+        (Said("m1", AT, "Ona", told),), names=("Ada", "Ona", "Priscilla", "Floris"), entity="Ada"
+    )
+    assert verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict == verdict
+
+
 def test_a_run_of_words_may_begin_behind_an_elision() -> None:
     told = "Le tocca l'eparina per un mese, una al giorno."
     sources = ClaimSources((Said("m1", AT, "Ona", told),), names=("Ada", "Ona"), entity="Ada")

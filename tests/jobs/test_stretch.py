@@ -350,6 +350,19 @@ def test_what_is_known_takes_the_place_of_a_belief(
     assert sections(entity) == {"Biscuit": HAS_DOG["text"]}
 
 
+def test_a_belief_goes_for_what_is_only_believed_in_its_place(entity: Entity) -> None:
+    origin = Provenance(by="distill", trust="person", audience=("sam",))
+    guess = ("bel_1", "Biscuit has teeth for slippers until he is old.", "world_fact", 0.5, NOON)
+    write(entity, beliefs.BELIEF.plan_new(beliefs.new(*guess, provenance=origin), ""))
+    heard(entity, DOG)
+    after = claim("Biscuit loves slippers until he is old.", "m1", rests=["six slippers"])
+    after["inference"] = True
+    new = fact("Biscuit", HAS_DOG, after, replaces=["b1"])
+    dealt(entity, makes(HAS_DOG, knowledge=[new]))
+    held = {one.text: one.archived for one in beliefs.BELIEF.readable(entity.beliefs)}
+    assert held == {guess[1]: True, after["text"]: False}
+
+
 def test_the_same_request_tells_what_a_belief_confirms_and_contradicts(entity: Entity) -> None:
     for name, text in (("bel_1", "Sam is fond of tea."), ("bel_2", "Sam prefers coffee to tea.")):
         origin = Provenance(by="distill", trust="owner", audience=("sam",))
