@@ -282,7 +282,7 @@ class ThinkFilter:
             self._strips = not self._tells
             return not self._tells
         if is_last:
-            return not ("</s>" in mark and "<s>" in self.text)
+            return not ("</s>" in mark.casefold() and re.search(r"<s[\s>]", self.text, re.I))
         self._is_over = match["other"] is not None and match.start("other") > match.start()
         self._tells = not (ends or self._is_over) and "|" in mark
         self._may_open = self._strips = ends

@@ -39,6 +39,7 @@ _GOES_ON = patterns.compile(r'[\s,]*(?:[-"\d]|\Z)')
 # An escape of JSON, or the sign of another; a text, or a comma before an end.
 _ESCAPES = patterns.compile(r'(\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})|\\')
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_COMMA = patterns.compile(r"\A(\s*-?\d+),(\d{1,2}\s*)\Z")  # "0,4", but not "1,000"
 _COMMAS = patterns.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 
 
@@ -105,7 +106,7 @@ def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
     if kind == "array":
         value = _list(value)
-    elif isinstance(value, list) and len(value) == 1:
+    elif kind and isinstance(value, list) and len(value) == 1:
         value = value[0]
     if "enum" in schema:
         return _nearest(value, schema["enum"])
@@ -137,7 +138,8 @@ def _object(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, An
     """Fit an object's members: a list that it leaves out is missing, not empty."""
     fields = schema.get("properties", {})
     by_letters = {_letters(key): key for key in fields}
-    named = {key if key in fields else by_letters.get(_letters(key), key): key for key in value}
+    named = {by_letters.get(_letters(key), key): key for key in value if key not in fields}
+    named |= {key: key for key in value if key in fields}
     return {
         name: fitted(value[key], fields.get(name, {}))
         for name, key in named.items()
@@ -156,7 +158,7 @@ def _number(value: Any, kind: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        number = float(value.replace(",", "."))
+        number = float(_COMMA.sub(r"\1.\2", value))
     except ValueError:
         return value
     if not math.isfinite(number):
@@ -166,7 +168,7 @@ def _number(value: Any, kind: str) -> Any:
 
 def _nearest(value: Any, choices: Sequence[Any]) -> Any:
     """Return the choice that is meant: the nearest of numbers that are a scale, else by letters."""
-    if isinstance(value, str):
+    if isinstance(value, str) and value not in choices:
         texts = {_letters(each): each for each in choices if isinstance(each, str)}
         return texts.get(_letters(value), value)
     if isinstance(value, int | float) and all(isinstance(each, float) for each in choices):

@@ -31,6 +31,7 @@ _NAMES = ("name", "tool_name", "function", "tool", "action")
 _GIVEN = ("arguments", "parameters", "args", "input", "action_input")
 _BESIDE = frozenset(("type", "id", "index", "tool_call_id", "role", "content"))
 _AROUND = ("tool_calls", "function", "function_call")  # what calls may be members of
+_SPACES = r"(?:default_api|functions|tools?)\."  # of names, in Python
 _NAME = rf'"(?:{"|".join(_NAMES)})"\s*:\s*"(?:functions\.)?'
 _ARGUMENTS = rf'"\s*,\s*"(?:{"|".join(_GIVEN)})"\s*:\s*"?(?=\{{)'
 # What may stand before the name in a text that is nothing but calls.
@@ -68,7 +69,9 @@ def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str
     bare = text.replace("｜DSML｜", "").strip()  # DeepSeek's, in each of its marks
     if fenced := _FENCED.search(bare):
         before, inner = bare[: fenced.start()].rstrip(), fenced[1].strip()
-        if before and (found := _whole(inner, by_name)):
+        # an example that follows its explanation is shown, never run
+        said = {"say": by_name["say"]} if "say" in by_name else {}
+        if before and (found := _of(_value(inner), said)):
             return before, found
         bare = bare if before else inner
     names = "|".join(map(re.escape, by_name))
@@ -94,7 +97,7 @@ def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str
 
 def _whole(text: str, tools: Mapping[str, Tool]) -> list[tuple[str, str]]:
     """Read a text that is nothing but calls, as JSON or Python writes them."""
-    if re.match(rf"\[?\s*(?:print\()?(?:\w+\.)?(?:{'|'.join(map(re.escape, tools))})\(", text):
+    if re.match(rf"\[?\s*(?:print\()?(?:{_SPACES})?(?:{'|'.join(map(re.escape, tools))})\(", text):
         return _python(text, tools)
     return _of(_value(text), tools)
 

@@ -224,6 +224,9 @@ def test_no_thought_is_heard_or_stored(server: FakeServer, content: str, size: i
         "So:\n\n```\n<tool_call>\n"
         '{"name": "recall", "arguments": {"query": "x"}}\n</tool_call>\n```\nThat recalls.',
         'print("say")',
+        'In Python:\n```python\nengine.say("Hi")\n```',
+        'It looks so:\n```json\n{"name": "recall", "arguments": {"query": "x"}}\n```',
+        'Struck out: <s class="x">Biscuit</s>',
     ],
 )
 def test_what_only_tells_of_tags_or_data_is_said_whole(

@@ -122,6 +122,26 @@ def test_what_is_written_in_another_form_is_read_at_the_first_answer(
     assert structured.read(text, schema) == {"note": "Tea", "delta": 0, "tags": tags}
 
 
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ({"note": "right", "Note": "wrong"}, {"note": "right"}),
+        ({"count": "1,000"}, {"count": "1,000"}),
+        ({"tongue": "C#"}, {"tongue": "C#"}),
+        ({"either": ["x"]}, {"either": ["x"]}),
+    ],
+)
+def test_what_is_in_its_form_or_may_be_two_things_stays(value: Any, read: Any) -> None:
+    fields = {
+        "note": {"type": "string"},
+        "count": {"type": "integer"},
+        "tongue": {"enum": ["C++", "C#"]},
+        "either": {"anyOf": [{"type": "array"}, {"type": "null"}]},
+    }
+    schema = {"type": "object", "properties": fields, "additionalProperties": False}
+    assert structured.fitted(value, schema) == read
+
+
 def test_truths_choices_and_texts_of_nothing_are_read() -> None:
     fields = {"known": {"type": "boolean"}, "mood": {"enum": ["calm", "very_glad"]}}
     schema = {"type": "object", "properties": fields | {"note": {"type": "string"}}}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct, field, structs
@@ -152,7 +153,7 @@ def forget_earlier_versions(draft: ForgettingDraft) -> None:
     changed = {*draft.planned, relationships.PERSON.path(draft.person)}
     for path in filter(Path.is_file, sorted(history.rglob("*"))):
         place = path.relative_to(history)
-        original = place.with_name(f"{place.stem.rsplit('.', 1)[0]}{place.suffix}").as_posix()
+        original = _original(place).as_posix()
         cut_off = place.name.partition(".")[2]  # what a kill kept from being written
         text = (disk.read_if_there(path) or b"").decode(errors="replace")
         holds = (
@@ -163,6 +164,11 @@ def forget_earlier_versions(draft: ForgettingDraft) -> None:
         )
         if holds:
             draft.remove(path, "earlier versions")
+
+
+def _original(version: Path) -> Path:
+    """Return of which file something in `.history/` is an earlier version."""
+    return version.with_name(f"{version.stem.rsplit('.', 1)[0]}{version.suffix}")
 
 
 class Forgetting(Struct, frozen=True):
@@ -427,7 +433,29 @@ def plan_again(entity: Entity, zone: tzinfo, *, of: datetime | None = None) -> F
                 planned |= {change.path: change for change in more.changes}
                 counts.update(more.counts)
                 undecided += more.undecided if more.changes else ()
+        if of is None:
+            left = {change.path: change for change in _earlier_versions(entity, entry)}
+            counts["earlier versions"] += len(left.keys() - planned.keys())
+            planned |= left
     return Forgetting(tuple(planned.values()), dict(counts), tuple(undecided))
+
+
+def _earlier_versions(entity: Entity, entry: forgotten.Forgotten) -> Iterator[Change]:
+    """Plan to remove earlier versions that name somebody who was forgotten on another machine.
+
+    Of their names only hashes are known, so each word is looked up, and each two. What names them
+    still, or again, is by hand.
+    """
+    history = entity.root / HISTORY
+
+    def names_them(path: Path) -> bool:
+        said = stop_words.WORD.findall((disk.read_if_there(path) or b"").decode(errors="replace"))
+        both = (" ".join(pair) for pair in pairwise(said))
+        return any(map(entry.is_named, {*said, *both} - stop_words.WORDS))
+
+    for path in filter(Path.is_file, sorted(history.rglob("*"))):
+        if names_them(path) and not names_them(entity.root / _original(path.relative_to(history))):
+            yield Change(entity.relative(path), "forget it", None, disk.sha256(disk.read(path)))
 
 
 def _returned(

@@ -179,6 +179,19 @@ def test_what_a_person_writes_of_one_who_was_forgotten_stays(run: Run) -> None:
     assert page.read_bytes() == before
 
 
+def test_earlier_versions_of_a_clone_forget_whom_a_merge_forgot(run: Run) -> None:
+    run.write("relationships/Karl.md", "Karl, my uncle.\n")
+    run.write("knowledge.md", "## Choir\n\nBo sings.\n")
+    run.ok("person", "forget", "Karl", "--yes")
+    named = run.write(".history/knowledge.ce51d21abc83.md", "## Choir\n\nKarl sings.\n")
+    other = run.write(".history/knowledge.ce51d21abc84.md", "## Choir\n\nBo sings.\n")
+    assert "forgotten-back" in run("doctor").out
+    run("doctor", "--fix")
+    assert not named.exists()
+    assert other.exists()
+    assert "forgotten-back" not in run("doctor").out
+
+
 def test_a_page_by_hand_of_a_time_before_is_not_shown_by_a_look_back(run: Run) -> None:
     run.write("relationships/Karl.md", "Karl, my uncle.\n")
     run.write("relationships/Bo.md", "Bo, my aunt.\n")
