@@ -123,8 +123,8 @@ def listen(
         delivery: What the entity said just before.
         listeners: Who else hears it; each of them has a file from then on.
     """
-    waiting = [(one.speaker, one.text) for one in session.unanswered[-1:]]
-    if waiting == [(who.id, text)] and not delivery.messages:
+    last = [(one.role, one.speaker, one.text) for one in session.messages[-1:]]
+    if last == [("user", who.id, text)] and not (delivery.messages or session.imported):
         return session
     told = (who, text, delivery, listeners)
     if not (runtime.writes and is_new):

@@ -88,8 +88,11 @@ _UNREAL = {
         r"(?<!claro )(?<!que )si|\w+iera\w*"
         r"|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*"
     ),
-    # "Priscilla se lo riprende": a verb's own, but where a clause begins with it
-    "it": r"se(?! ne\b)(?!(?<=[\w ] se) (?:l[oaie]\b|l'))|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)",
+    # "Priscilla se lo riprende", "il gatto se l'è mangiato": a verb's own
+    "it": (
+        r"se(?! ne\b)(?!(?<=  se) l[oi] (?!z|s[^aeiou]))(?!(?<=\w se) l'(?:è|ha)\b)"
+        r"|\w+r(?:ei|esti|ebbe|emmo|este|ebbero)"
+    ),
     "pt": (  # "se chama", "vai se casar": a verb's own
         r"(?<!vai )(?<!vou )(?<!vão )(?<!quer )(?<!quero )(?<!para )(?<!pra )(?<!de )(?<!pode )"
         r"se (?:n[ãa]o |tudo )?(?:eu|tu|voc[êe]s?|vcs?|el[ea]s?|a gente|um dia|\w*[aeio]r)"
@@ -112,8 +115,8 @@ _HEDGES = """
 ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
 considering imagines dreams likes hopes thinks thought fragt fragte uberlegt erwagt ob wurde konnte
 mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait pregunta pregunto duda
-quiere querria chiede vorrebbe pergunta queria vraagt zou wil gefragt preguntado preguntaba chiesto
-chiedeva perguntado perguntava vroeg gevraagd
+quiere querria chiede vorrebbe pergunta queria vraagt zou wil preguntado preguntaba chiesto chiedeva
+perguntado perguntava gevraagd
 """
 HEDGES = frozenset(_HEDGES.split())
 HEDGED = frozenset(_UNREAL)  # languages whose words for telling of a question or a wish are known

@@ -193,8 +193,8 @@ class Number(Struct, frozen=True):
             return bool(self.hours & other.hours) or any(
                 abs(span - days) < _SAME_TIME for span in spans
             )
-        is_point = {self.kind, other.kind} <= {"", "thing"}
-        if is_point and any(hour % 1 for hour in self.hours & other.hours):
+        in_words = [one.value % 1 and one.word.isalnum() for one in (self, other)]
+        if any(in_words) and not all(in_words) and self.hours & other.hours:
             return True  # "alle 10 e mezza", "alle 10.30"
         small, large = sorted((self, other), key=lambda one: one.value)
         return small.value == large.value or (  # "ran 8.2k": kilometres

@@ -19,6 +19,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.entity import secrets
 from bumble.guard import claims, clauses, clock, corrections, names, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
@@ -29,6 +30,7 @@ from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
 _SURE = 20  # from here on hardly a number is the product of others by chance
+_ELIDED = patterns.compile(r"\b([ld]|un|qu|\w*ll)['’](?=\w\w)", re.IGNORECASE)  # "all'alba"
 _FEW_THINGS = (2, 3, 4)  # that may be named one by one
 _ABOUT_THEN = Decimal("0.25")  # hours
 # Before them: who says "two fees" tells how many there are, who says "the two" doesn't.
@@ -229,7 +231,7 @@ def _misquoted(evidence: Evidence) -> str:
 
 def _apart(text: str) -> str:
     """Write words between blanks; of "l'eparina" both are: a run may begin behind the first."""
-    bare = stop_words.bare(re.sub("['’]", " ", text))
+    bare = stop_words.bare(_ELIDED.sub(r"\1 ", text))
     return f" {bare} "
 
 
@@ -419,10 +421,9 @@ def _are_counted(number: Number, sentence: Subject, sources: Sequence[Source]) -
     place = tokens.index(number.word) if number.word in tokens else 0
     if number.value not in _FEW_THINGS:
         return False
-    listed = rf"\b{re.escape(number.word)}(?: \w+){{1,4}}: "
-    if re.search(listed, sentence.text, re.IGNORECASE):
-        return True
-    return not _THE.isdisjoint(tokens[max(0, place - 1) : place]) and not any(
+    listed = rf"\b{re.escape(number.word)} \w+: "
+    is_listed = number.kind == "thing" and re.search(listed, sentence.text, re.IGNORECASE)
+    return bool(is_listed or not _THE.isdisjoint(tokens[max(0, place - 1) : place])) and not any(
         other.kind == "thing" and clauses.akin(other.unit, number.unit)
         for source in sources
         for other in source.read.numbers

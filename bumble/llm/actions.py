@@ -128,14 +128,13 @@ def _read_calls(text: str, tools: Sequence[Tool]) -> list[tuple[str, Mapping[str
     if len(missing) > depth:
         found = found[:-1]
     keys = ("tool", "name") if depth == 2 else ("tool",)
-    named_by = [
-        (item[key], item)
-        for item in found
-        if isinstance(item, dict)
-        for key in keys
-        if isinstance(item.get(key), str)
+    items = (item for item in found if isinstance(item, dict))
+    named_by = ((next((item[key] for key in keys if key in item), None), item) for item in items)
+    return [
+        _meant(named(name, tools), item.get("arguments"), tools)
+        for name, item in named_by
+        if isinstance(name, str)
     ]
-    return [_meant(named(name, tools), item.get("arguments"), tools) for name, item in named_by]
 
 
 def named(name: str, tools: Sequence[Tool]) -> str:

@@ -367,7 +367,7 @@ class Budgeted(Wrapper):
             )
         self.tally.calls += 1
         completion = super().complete(request, on_text)
-        self._answered = self.name
+        self._answered = super().name
         self.tally.tokens += (completion.usage.prompt_tokens or 0) + (
             completion.usage.completion_tokens or 0
         )

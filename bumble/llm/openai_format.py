@@ -50,14 +50,16 @@ LLAMA_SERVER = "llamacpp"  # whose models a list tells to be its own
 _DATED = patterns.compile(r"-\d{8}|-\d{4}-\d\d-\d\d")  # behind a model's name: one version of it
 # How templates without a word of the system refuse it.
 _NO_SYSTEM = patterns.compile(
-    r"system.{0,40}(not|n't|un)[ -]?support|\broles?\b|(system|developer) (instruction|message)",
+    r"system.{0,40}(not|n't|un)[ -]?support|roles must alternate|only.{0,40}\broles\b"
+    r"|\broles?\b.{0,30}(system|developer)|(system|developer)['\"` ]+(role|instruction|message)",
     re.I,
 )
 _SAYS_SYSTEM = (400, 422, 500)
 _ENFORCED = ("tools", "tool_choice", "response_format")  # refused as a failure, too
 _SCHEMA = patterns.compile("json.?schema|grammar", re.I)  # how a failure names one of them
 _SPELLINGS = {"stream": "stream(?:ing)?"}  # how else refusals name a parameter
-_NUMBER = patterns.compile(r"(?<![\w.-])\d+(?![\w-]|\.\d)")  # none in the name of a model
+# None in the name of a model.
+_NUMBER = patterns.compile(r"(?<![\w.,-])(\d{1,3}(?:,\d{3})+|\d+)(?![\w-]|[.,]\d)")
 _SECONDS = patterns.compile(r"\d+(\.\d+)?s")
 _BAD_REQUEST = patterns.compile("invalid_?request|bad_?request|unsupported_", re.I)
 
@@ -301,9 +303,10 @@ def _other_limit(problem: StatusError, sent: int, habits: Habits) -> Habits:
     """Return habits with another limit of an answer: a lower one that is told, by another name."""
     named = habits.limit_name
     other = LIMITS[1 - LIMITS.index(named)]
-    numbers = (int(one) for one in _NUMBER.findall(problem.message))
+    numbers = (int(one.replace(",", "")) for one in _NUMBER.findall(problem.message))
     lower = max((one for one in numbers if 1 < one < sent and one != problem.status), default=None)
-    if lower is not None and other not in problem.message:
+    is_most = "greater" not in problem.message  # than what else was asked for
+    if lower is not None and is_most and other not in problem.message:
         return replace(habits, limit_tokens=lower)
     without = habits.without | {named}
     if other in without:

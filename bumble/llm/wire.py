@@ -118,8 +118,8 @@ _MATTERS: Mapping[str, re.Pattern[str]] = {
         "|does not work with the specified model"
     ),
     "model": patterns.compile(
-        "model.{0,80}(?:not found|not exist|unknown|no such|blocked|decommissioned)|no such model"
-        "|invalid model|not a valid model|unable to access model|model_not_"
+        "model.{0,80}(?:not found|not exist|unknown|no such|is blocked|decommissioned)"
+        "|no such model|invalid model|not a valid model|unable to access model|model_not_"
         # a router knows no server that can do what is asked: that is of the form
         r"|\A404(?!.*(?:support|handle))",
         re.DOTALL,

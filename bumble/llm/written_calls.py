@@ -71,7 +71,8 @@ def read(text: str, tools: Sequence[Tool]) -> tuple[str, Sequence[tuple[str, str
         before, inner = bare[: fenced.start()].rstrip(), fenced[1].strip()
         # an example that follows its explanation is shown, never run
         said = {"say": by_name["say"]} if "say" in by_name else {}
-        if before and (found := _of(_value(inner), said)):
+        found = _of(_value(inner), said) if before else []
+        if found and all('"text"' in given for _, given in found):
             return before, found
         bare = bare if before else inner
     names = "|".join(map(re.escape, by_name))

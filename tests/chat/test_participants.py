@@ -53,6 +53,10 @@ def test_who_says_the_same_again_for_want_of_an_answer_has_said_it_once(ada: Ent
     assert again.messages == heard.messages
     more = participants.listen(runtime, heard, False, kim, "Is anybody there? It is me.")
     assert len(more.messages) == 2
+    said = replace(heard.messages[0], id="msg_9", role="assistant", extra={"unprompted": True})
+    later = replace(heard, messages=(*heard.messages, said))  # of a reminder, meanwhile
+    anew = participants.listen(runtime, later, False, kim, "Is anybody there?")
+    assert anew.messages[-1].id not in {one.id for one in later.messages}
 
 
 def test_what_is_said_incognito_is_heard_and_not_stored(ada: Entity) -> None:

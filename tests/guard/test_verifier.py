@@ -196,6 +196,7 @@ def test_what_no_sum_or_calendar_can_hold_follows_from_nothing(told: str, text: 
         ("My children are Tibor, 11, and Edda, 4.", "Tibor, 11, and Edda", "two children: Tibor "),
         ("Meine Kinder sind Tibor, 11, und Edda, 4.", "Tibor, 11", "zwei Kinder: Tibor und "),
     ],
+    ids=["en", "de"],
 )
 def test_who_names_a_few_things_may_say_how_many_they_are(told: str, rests: str, text: str) -> None:
     sources = ClaimSources((Said("m1", AT, "Ona", told),), names=("Ada", "Ona"), entity="Ada")
@@ -213,6 +214,8 @@ ROUND = "Cedono a 176, accetto. Rogito sabato 12 dicembre da Floris. Sabato è c
         ("Il gatto Priscilla se lo riprende lunedì 7.", "Priscilla riprende il gatto.", "keep"),
         ("La visita la fanno sabato 6 alle 10 e mezza.", "La visita è alle 10.30.", "keep"),
         ("La visita la fanno sabato 6 alle 10 e mezza.", "La visita è alle 11.30.", "mend"),
+        ("Il treno parte alle 7.30.", "Il treno parte alle 19.30.", "mend"),
+        ("Non so se la banca concede il mutuo.", "La banca concede il mutuo.", "mend"),
     ],
 )
 def test_a_talk_in_italian_is_held_to_what_it_says_last(told: str, text: str, verdict: str) -> None:
@@ -220,6 +223,21 @@ def test_a_talk_in_italian_is_held_to_what_it_says_last(told: str, text: str, ve
         (Said("m1", AT, "Ona", told),), names=("Ada", "Ona", "Priscilla", "Floris"), entity="Ada"
     )
     assert verifier.check(CitedClaim(text, ("m1",), (told,)), sources).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("told", "rests", "text"),
+    [
+        ("My three children are Tibor, Edda and Bo.", "three children", "two children: Tibor, Bo."),
+        ("Tibor is eleven, and he sings.", "Tibor is eleven", "Tibor is 4 years old: he sings."),
+        ("I can't come to the concert.", "I can", "Ona can come to the concert."),
+    ],
+)
+def test_who_counts_otherwise_and_cuts_a_word_is_sent_back(
+    told: str, rests: str, text: str
+) -> None:
+    sources = ClaimSources((Said("m1", AT, "Ona", told),), names=("Ada", "Ona"), entity="Ada")
+    assert verifier.check(CitedClaim(text, ("m1",), (rests,)), sources).verdict == "mend"
 
 
 def test_a_run_of_words_may_begin_behind_an_elision() -> None:
