@@ -129,7 +129,9 @@ _YES = patterns.compile(
     re.IGNORECASE,
 )
 _LATER_CAPITAL = patterns.compile(r"(?<=[\w,] )[A-ZÀ-Þ][a-zß-ÿ]+")  # Kieran is no "-iera"
-_ELIDED = patterns.compile(r"\A[a-z]{1,5}'(?=\w\w)")  # l'ultima, dell'affitto, qu'il
+ELIDED = patterns.compile(  # l'ultima, dell'affitto, qu'il; not n'aime, whose sense it turns
+    r"\b([cdjlmst]|un|qu|\w*ll)['’](?=\w\w)", re.IGNORECASE
+)
 _ELIDING = ("fr", "it")
 _CONTRACTED = patterns.compile(r"n'?t\Z")
 _SHORT = 3  # letters of a word
@@ -235,7 +237,7 @@ def weigh(tokens: Iterable[str], language: str) -> dict[str, float]:
 
 
 def _without_article(token: str, language: str) -> str:
-    return _ELIDED.sub("", token) if language in _ELIDING else token
+    return ELIDED.sub("", token) if language in _ELIDING else token
 
 
 @cache

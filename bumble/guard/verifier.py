@@ -19,7 +19,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble import patterns
 from bumble.entity import secrets
 from bumble.guard import claims, clauses, clock, corrections, names, number_words, origins, values
 from bumble.guard.clauses import Source, Subject, shares
@@ -30,7 +29,6 @@ from bumble.text import languages, stop_words, words
 
 Verdict = Literal["keep", "inference", "mend"]
 _SURE = 20  # from here on hardly a number is the product of others by chance
-_ELIDED = patterns.compile(r"\b([ld]|un|qu|\w*ll)['’](?=\w\w)", re.IGNORECASE)  # "all'alba"
 _FEW_THINGS = (2, 3, 4)  # that may be named one by one
 _ABOUT_THEN = Decimal("0.25")  # hours
 # Before them: who says "two fees" tells how many there are, who says "the two" doesn't.
@@ -231,7 +229,7 @@ def _misquoted(evidence: Evidence) -> str:
 
 def _apart(text: str) -> str:
     """Write words between blanks; of "l'eparina" both are: a run may begin behind the first."""
-    bare = stop_words.bare(_ELIDED.sub(r"\1 ", text))
+    bare = stop_words.bare(clauses.ELIDED.sub(r"\1 ", text))
     return f" {bare} "
 
 

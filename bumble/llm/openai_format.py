@@ -222,7 +222,8 @@ class OpenAIDialect(Struct, frozen=True):
             except RecursionError as problem:
                 raise ValueError("its JSON is nested too deep") from problem
             piece = read_event(event, is_told=is_told)
-            is_told = is_told or any(one.get("delta") for one in entries(event, "choices"))
+            in_parts = any(one.get("delta") for one in entries(event, "choices"))
+            is_told = is_told or (in_parts and piece.is_token)
             is_open = (is_open or piece.is_token) and not piece.finish_reason
             yield piece
 

@@ -201,7 +201,7 @@ def plan_add(
     Headings in the text become `###`, or deeper, so that it stays one entry.
 
     Args:
-        at: When it is written.
+        at: When it is written, or when that was which it tells of.
         text: Markdown.
         zone: The entity's time zone.
         why: For the change set.

@@ -346,6 +346,9 @@ def test_one_answer_is_told_once(server: FakeServer) -> None:
         event({}, choices=both), event({"content": "lo"}), event({}, choices=[whole]), DONE
     )
     assert model_of(server).complete(REQUEST).text == "Hello"
+    # whose parts say nothing has it whole at the end
+    server.routes[CHAT] = says(event({"role": "assistant"}), event({}, choices=[whole]), DONE)
+    assert model_of(server).complete(REQUEST).text == "Hello"
 
 
 def test_a_stream_that_is_done_and_a_whole_body_need_no_other_end(server: FakeServer) -> None:
