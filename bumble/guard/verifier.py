@@ -239,7 +239,7 @@ def _only_the_entity_said(evidence: Evidence) -> str:
     Names tell whom it is about. What it asked and somebody answered is told by the answer.
     """
     claim, cited, window = evidence.claim, evidence.cited, evidence.sources.window
-    answered = (asked.text for asked, answer in pairwise(window) if answer.id in claim.cites)
+    answered = (asked for asked, _ in _answered(evidence))
     language = words.language(claim.text, *(one.text for one in window))
     called = clauses.stems_of((*evidence.people, *claims.claims(claim.text, language)), language)
     spoken = " ".join(one.text for one in cited)
@@ -267,6 +267,13 @@ def _only_the_entity_said(evidence: Evidence) -> str:
     return ""
 
 
+def _answered(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield what stands right before the messages that a sentence cites, each with its answer."""
+    for asked, answer in pairwise(evidence.sources.window):
+        if answer.id in evidence.claim.cites:
+            yield asked.text, answer.text
+
+
 def _stems(texts: Iterable[str], language: str) -> set[str]:
     return {stem for one in texts for stem in clauses.weigh(clauses.tokens_of(one), language)}
 
@@ -280,8 +287,16 @@ def _secret(evidence: Evidence) -> str:
 
 def _strangers(evidence: Evidence) -> str:
     grounds = [one.text for one in (*evidence.heard, *evidence.given)]
-    people, text = evidence.people, evidence.claim.text
-    strange = claims.strange(text, grounds, people, evidence.sentence.language)
+    people, text, language = evidence.people, evidence.claim.text, evidence.sentence.language
+    # an answer of which the sentence has something takes over the names of what was asked
+    grounds += [
+        asked
+        for asked, answer in _answered(evidence)
+        if asked.rstrip().endswith(words.QUESTION_MARKS)
+        and not any(clauses.denies(token, language) for token in clauses.tokens_of(answer))
+        and shares(evidence.sentence.subjects, _stems([answer], language))
+    ]
+    strange = claims.strange(text, grounds, people, language)
     as_it_stands = names.elsewhere(strange, people) if strange else ()
     hint = f" (write names as they stand: {', '.join(as_it_stands)})" if as_it_stands else ""
     return ", ".join(strange) + hint
@@ -342,7 +357,7 @@ def _only_how(evidence: Evidence) -> str:
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
-    read = [clauses.of(_answered(one.text, ours, sentence), sentence.language) for one in sources]
+    read = [clauses.of(_with_answers(one.text, ours, sentence), sentence.language) for one in sources]
     stating = (part for part in read if not any(one.is_asked or one.is_unreal for one in part))
     stated = (clauses.tie(ours, clause.weights) for part in stating for clause in part)
     if max(stated, default=0.0) >= ONLY * ONLY_SHARE:
@@ -355,7 +370,7 @@ def _only_how(evidence: Evidence) -> str:
     return mood if told[mood] >= ONLY and told[""] < told[mood] * ONLY_SHARE else ""
 
 
-def _answered(text: str, ours: clauses.Ties, sentence: Subject) -> str:
+def _with_answers(text: str, ours: clauses.Ties, sentence: Subject) -> str:
     """Return a message with each question stated that its own speaker answers right behind it.
 
     By a yes, or in a few words of which the sentence has something: "Guess who called? My ex."

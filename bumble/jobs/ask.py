@@ -8,7 +8,7 @@ asked in vain, so that it is not sent back when a later pass writes it once more
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -451,6 +451,9 @@ def _asked_again(
         if sentence.claims:
             found.update(one.id for one in shown.cited(sentence.cites) or shown.messages)
         found.update(one.id for one in shown.messages if one.text in finding.why)
+    # what an answer is to tells what it says
+    asked_before = (one.id for one, answer in pairwise(shown.messages) if answer.id in found)
+    found |= {*asked_before}
     # readings cite nothing: where only these are sent back, any message may mend them
     found = found or {one.id for one in shown.messages}
     slots = {

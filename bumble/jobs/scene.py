@@ -188,13 +188,12 @@ def _known(
     runtime: Runtime, query: str, said: str, readers: Sequence[str]
 ) -> dict[str, KnownSentence]:
     """Return what knowledge says under the titles that were named, and of something, by label."""
-    hits = runtime.memory.search(
-        query, kinds=("knowledge",), limit=knowledge.RECALLED_SECTIONS, audience=readers
-    )
+    most = knowledge.RECALLED_SECTIONS * runtime.times_recalled
+    hits = runtime.memory.search(query, kinds=("knowledge",), limit=most, audience=readers)
     book = knowledge.read(runtime.entity.knowledge)
     named = knowledge.named(book, said, readers, people.names_of(runtime, readers))
     titles = (
-        *(one.title for one in named[: knowledge.RECALLED_SECTIONS]),
+        *(one.title for one in named[:most]),
         *(hit.id for hit in hits),
         *(one.title for one in knowledge.if_small(book, readers, runtime.times_recalled)),
     )

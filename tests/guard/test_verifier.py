@@ -358,6 +358,20 @@ def test_a_yes_is_told_by_its_language(asked: str, answer: str, text: str, verdi
     assert verifier.check(claim, _after(("Ada", asked), ("Ona", answer))).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("With my aunt, in the mill.", "keep"),
+        ("My aunt is not there, and nobody is in the mill.", "mend"),
+        ("With the others.", "mend"),
+    ],
+)
+def test_an_answer_takes_over_the_names_of_what_was_asked(answer: str, verdict: str) -> None:
+    sources = _after(("Ada", "So Epiphany is free. With whom do you spend it?"), ("Ona", answer))
+    claim = CitedClaim("Ona spends Epiphany in the mill with her aunt.", ("m2",), (answer,))
+    assert verifier.check(claim, sources).verdict == verdict
+
+
 def test_what_is_stated_and_asked_of_was_not_only_asked() -> None:
     told = ("Correction: the contract runs until 30 April.", "When does Tibor's contract end?")
     text = "Ona put right that Tibor's contract runs until 30 April."

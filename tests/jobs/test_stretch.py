@@ -117,6 +117,15 @@ def test_what_fails_goes_back_once_with_the_reason_and_the_rest_stands(entity: E
     assert not vain(runtime)
 
 
+def test_what_an_answer_is_to_is_shown_where_a_sentence_of_it_is_mended(entity: Entity) -> None:
+    heard(entity, DOG, TEA)
+    of_tea = claim("Sam has a cat called Mitzi.", "m3", rests=[TEA[1]])
+    runtime, _ = dealt(entity, makes(HAS_DOG, of_tea), mends())
+    back = model_of(runtime).requests[1].messages[-1].content
+    assert "nobody said Mitzi" in back
+    assert "Ada: I see.\n[m3]" in back and DOG[1] not in back
+
+
 def test_who_is_gone_before_it_mends_a_sentence_has_told_the_others(entity: Entity) -> None:
     heard(entity, DOG)
     runtime = runtime_of(entity)

@@ -307,10 +307,12 @@ def _asking(model: Model, abilities: Callable[[], Abilities], each: Pass) -> Pas
 
 
 def _warned(opened: Opened, run: Iterator[Settled]) -> Iterator[Settled]:
-    """Say of each problem that a person has to see to, as soon as it is met."""
+    """Say of each problem that a person has to see to, as soon as it is met; of each once."""
+    said = set[str]()  # a model that is gone keeps what comes behind it waiting, too
     for settled in run:
-        if settled.failure is not None:
+        if settled.failure is not None and str(settled.failure) not in said:
             output.warn(opened.shell, f"{settled.name} waits: {settled.failure}")
+            said.add(str(settled.failure))
         yield settled
 
 
