@@ -81,7 +81,10 @@ _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer
 _ENDS = "[^e]ed|[ektv]en|ought|old|one|aid|eard|ade|eft|ost|met|ept|elt"
 _PAST = rf"(?:(?:already|always|just|never|\w+ly) )?(?:had|\w*(?:{_ENDS})\b)"
 _UNREAL = {
-    "en": rf"would|wouldn't|(?:i|we|he|she|they)'d(?! {_PAST})|wish\w*|imagin\w*|dream\w*|if",
+    "en": (  # "set it up so I'd stop": what for
+        rf"would|wouldn't|(?<!so )(?<!so that )(?:i|we|he|she|they)'d(?! {_PAST})"
+        r"|wish\w*|imagin\w*|dream\w*|if"
+    ),
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
     "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
     "es": (  # "claro que si"

@@ -301,7 +301,8 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     whole, strangers = _recognized(runtime, shown, whole)
     answer, failed = _held(whole, shown)
     if not failed:
-        return Draft(_replacing(answer, whole, shown), strangers)
+        answer = _replacing(answer, whole, shown)
+        return Draft(answer, strangers, noticed=_corrections(runtime, shown, answer))
     # what was refused before isn't sent back
     new = {name: pair for name, pair in failed.items() if mark(pair[0].text) not in refused}
     again = _asked_again(runtime, question, new, shown) if new else {}
@@ -310,7 +311,25 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
     lost = {name: pair for name, pair in failed.items() if name not in again} | failed_again
     dropped = tuple(Dropped(sentence.text, finding.why) for sentence, finding in lost.values())
     answer = _replacing(answer, whole, shown)
-    return Draft(answer, (*strangers, *dropped), len(again) - len(failed_again))
+    return Draft(
+        answer,
+        (*strangers, *dropped),
+        len(again) - len(failed_again),
+        noticed=_corrections(runtime, shown, answer),
+    )
+
+
+def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) -> notices.Noticed:
+    """Note which messages put an earlier one right: a correction cites both."""
+    new = list[sessions.Notice]()
+    for opinion in answer.beliefs:
+        cited = shown.cited([label for one in opinion.sentences for label in one.cites])
+        if opinion.category == CORRECTION and len(cited) > 1:
+            older, last = cited[-2:]
+            notice = shown.session.notices.get(last.id)
+            notice = notice or sessions.Notice(runtime.now(), last.id, keep=True, why="correct")
+            new.append(replace(notice, corrects=(older.id,)))
+    return notices.Noticed(new=tuple(new))
 
 
 NUMBER = "#"  # among the stems of a text: it has some number

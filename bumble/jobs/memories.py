@@ -519,6 +519,9 @@ def _claims(
             # a quote is the episode's to tell, and speaks for itself alone where it puts right
             is_fact = is_quoted or portrait.is_told(sentence.text, known)
             is_fact |= tells and any(_rest_on_the_same(sentence, fact) for fact in facts)
+            is_fact |= opinion.category == belief_strength.CORRECTION and any(
+                shown.cited(sentence.cites)[-1:] == shown.cited(fact.cites)[-1:] for fact in facts
+            )
             if sentence.inference or verdicts or not is_fact:
                 origin = _provenance(
                     runtime, shown, shown.cited(sentence.cites), is_quoted=is_quoted, older=older

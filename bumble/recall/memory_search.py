@@ -24,6 +24,7 @@ from bumble.entity.config import Config
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, UserError
 from bumble.fallback import quotes, templates
+from bumble.files import disk
 from bumble.guard import values
 from bumble.index import chunks
 from bumble.index.memory import Memory
@@ -39,6 +40,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, words
 
 IMPRINTS = "imprints"  # in the front matter; a file without it need not be parsed
+CORRECTS = b'"corrects"'  # in the transcript of a talk in which something was put right
 LATEST_TALKS = 50  # of those that nothing was kept of yet
 
 
@@ -60,16 +62,23 @@ def beside(
         readers: Ids of all who will read them.
         zone: Of the days that are named.
     """
-    newer = {**_noticed(entity, readers, zone), **_kept(entity, readers)} if hits else {}
+    newer = {**_noticed(entity, hits, readers, zone), **_kept(entity, readers)} if hits else {}
     return [_with_newer(entity, hit, newer) for hit in hits] if newer else list(hits)
 
 
-def _noticed(entity: Entity, readers: Sequence[str], zone: tzinfo | None) -> dict[str, NewerWord]:
-    """Return the corrections in talks of which nothing has been kept yet."""
+def _noticed(
+    entity: Entity, hits: Sequence[Hit], readers: Sequence[str], zone: tzinfo | None
+) -> dict[str, NewerWord]:
+    """Return the corrections in talks of which nothing was kept yet, and in those of the hits."""
     newer, waiting = {}, list[str]()
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
         waiting = list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
-    for session in session_files.talks(entity.sessions / name / sessions.FILE for name in waiting):
+    told = (name for hit in hits for name in (hit.session, *sources(entity, hit)))
+    of_hits = (name for name in told if name.startswith(sessions.PREFIX))
+    names = dict.fromkeys((*waiting, *of_hits))
+    paths = (entity.sessions / name / sessions.FILE for name in names)
+    corrected = (path for path in paths if CORRECTS in (disk.read_cache(path) or b""))
+    for session in session_files.talks(corrected):
         for message in session.messages if base.may_read(session.people, readers) else ():
             notice = session.notices.get(message.id)
             if (

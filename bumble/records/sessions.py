@@ -231,11 +231,6 @@ class Session(SessionHead, frozen=True, kw_only=True):
         return tuple(filter(None, dict.fromkeys((self.by, *self.present, *speakers))))
 
     @property
-    def corrected(self) -> frozenset[str]:
-        """Ids of the messages, of whatever conversation, that one of this puts right."""
-        return frozenset(id_ for notice in self.notices.values() for id_ in notice.corrects[:1])
-
-    @property
     def replaced(self) -> frozenset[str]:
         """Ids of the messages in whose place another stands: earlier wordings of a note."""
         return frozenset(str(message.extra.get(REPLACES, "")) for message in self.messages)

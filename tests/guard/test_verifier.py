@@ -465,6 +465,7 @@ def test_what_the_entity_asked_puts_nothing_right_that_was_told() -> None:
         ("vergiss nicht den Zahnarzt um 10", "Der Zahnarzt ist um 10."),
         ("only don't mention the 350 I put in", "Ona put in 350."),
         ("which of them wants the counts? It is Alison.", "Alison wants the counts."),
+        ("my niece Alison gave me a key so I'd feed the hens", "Alison is Ona's niece."),
     ],
 )
 def test_what_was_told_is_kept_in_other_words(said: str, text: str) -> None:

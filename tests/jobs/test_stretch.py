@@ -46,6 +46,7 @@ TEA = ("sam", "I prefer tea to coffee, by the way.")
 HAS_DOG = claim("Sam has a dog, Biscuit.", "m1", rests=["a dog called Biscuit"])
 LIKES_TEA = claim("Sam likes tea better than coffee.", "m3", rests=["I prefer tea to coffee"])
 OWN = Provenance("reflect", audience=("sam",))
+HAS_SHED = claim("Sam builds a shed.", "m1", rests=["The shed is to be"])
 INVENTED = claim("Sam has a cat called Mitzi.", "m1", rests=["a dog called Biscuit"])
 
 
@@ -606,6 +607,24 @@ def test_a_portrait_edited_meanwhile_stays_and_the_rest_is_kept(entity: Entity) 
     assert any("edited meanwhile" in line for line in told)
     assert relationships.find(entity.relationships, "sam").text == "By hand."
     assert len(list(episodes.EPISODE.readable(entity.episodes))) == 1
+
+
+def test_what_was_put_right_in_a_talk_is_recalled_with_what_put_it_right(entity: Entity) -> None:
+    shed, wider = "The shed is to be 8 feet by 6.", "Make that 8 by 7, the gate opens wider."
+    heard(entity, ("sam", shed), ("sam", wider))
+    right = claim("The shed is to be 8 feet by 7, not 6.", "m1", "m3", rests=["Make that 8 by 7"])
+    shed_fact = fact("Shed", claim("The shed is 8 by 7.", "m3", rests=["8 by 7"]))
+    told = makes(HAS_SHED, knowledge=[shed_fact], beliefs=[belief(right, "correction")])
+    runtime, _ = dealt(entity, told)
+    assert not list(beliefs.BELIEF.readable(entity.beliefs))  # it stands in what is known
+    search = memory_search.search_of(runtime, ("sam",))
+    memory = runtime.memory
+    memory.sync()
+    found = memory_search.find(
+        memory, runtime.config, search, shed, kinds=("message",), limit=5, unasked=False
+    )
+    newer = {hit.text: hit.newer for hit in found}
+    assert wider in newer[shed] and not newer[wider]
 
 
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:
