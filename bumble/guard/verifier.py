@@ -357,7 +357,9 @@ def _only_how(evidence: Evidence) -> str:
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
-    read = [clauses.of(_with_answers(one.text, ours, sentence), sentence.language) for one in sources]
+    read = [
+        clauses.of(_with_answers(one.text, ours, sentence), sentence.language) for one in sources
+    ]
     stating = (part for part in read if not any(one.is_asked or one.is_unreal for one in part))
     stated = (clauses.tie(ours, clause.weights) for part in stating for clause in part)
     if max(stated, default=0.0) >= ONLY * ONLY_SHARE:
