@@ -158,7 +158,9 @@ def _blocks(
     own = tools.is_owners(runtime, session.people)  # how it went with others is not for them
     notes_tokens = int(route.profile(runtime, profile).preamble_max_tokens * handover.SHARE)
     notes = Block("handover", handover.prompt_text(recalled.brief, at, notes_tokens))
-    first = runtime.times_recalled > 1  # in a small room they would take that of what answers
+    # in a small room they would take that of what answers; what no memory tells yet is told there
+    waits = recalled.brief is not None and recalled.brief.waits
+    first = runtime.times_recalled > 1 or waits
     return [
         Block("now", preamble.now_text(runtime, who.name, at, heard.last_spoke, others)),
         *([notes] if first else []),

@@ -19,8 +19,9 @@ _CALLED = (
     r"(?:pass ?word|pass ?phrase|pass ?code|pwd|passwort|kennwort|mot de passe|mdp|contraseña"
     r"|contrasenya|parola d'ordine|senha|palavra-passe|wachtwoord|lösenord|adgangskode|hasło|heslo"
     r"|şifre|şifrem|пароль|パスワード|密码|密碼|(?:api|secret)[ _-]?key|access_key"
-    r"|access[ _-]?token|auth[ _-]?token|token|secret)"
+    r"|access[ _-]?token|auth[ _-]?token)"
 )
+_PERHAPS = r"(?:token|secret)"  # "here is a secret: Mateo plays the oboe"
 _TO = r"(?:for|to|of|on|für|zu|zum|zur|vom|von|pour|de|du|del|della|di|da|do|para|per)"
 _OF = rf"(?:[ ]+{_TO}[ ]+\S+(?:[ ]+\S+)?)?"  # "for the bank"
 _BE = r"(?:is|was|are|ist|war|lautet|é|è|es|est|era|c'est|jest|är|er|to|это|=|:)"
@@ -42,7 +43,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("a password", rf"(?i)\b{_CALLED}\b[\"'`]?{_OF}\s*[:=：]\s*\S{{4,}}"),
     (
         "a password",  # as settings are called: clientSecret; but "user_token = get()"
-        rf"(?i)(?<![\w-])[\w-]{{1,40}}?{_CALLED}\b[\"'`]?\s*[:=]\s*{_NO_VALUE}"
+        rf"(?i)(?<![\w-])[\w-]{{1,40}}?(?:{_CALLED}|{_PERHAPS})\b[\"'`]?\s*[:=]\s*{_NO_VALUE}"
         r"(?=\S*[\d!#$%&+@^~])\S{4,}",
     ),
     (
@@ -59,6 +60,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         "a password",  # what no plain word has: a digit, or a sign in the middle
         rf"(?i)\b{_CALLED}\b{_IS}(?=\S*(?:\d|\w[!#$%&*+@^~_/\\]))\S{{4,}}",
     ),
+    ("a password", rf"(?i)\b{_PERHAPS}\b{_IS}(?=\S*\d)(?=\S*[a-z])\S{{8,}}"),
     (
         "a PIN",
         r"(?im)\bpin(?:-?code|-?nummer|[ ]number|[ ]code)?\b"

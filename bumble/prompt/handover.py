@@ -49,6 +49,7 @@ class Brief(Struct, frozen=True):
     at: datetime
     likeness: float | None  # calibrated, in [-1, 1]; None without an embedder
     fits: bool
+    waits: bool = False  # whether the conversation has still to be remembered
 
 
 def check(runtime: Runtime) -> Due[Session]:
@@ -191,7 +192,7 @@ def brief(runtime: Runtime, session: Session) -> Brief | None:
     likeness = _likeness(runtime.memory.embedder, text, first)
     threshold = runtime.config.session.continuity_threshold
     fits = waits or likeness is None or likeness >= threshold
-    return Brief(before.id, text, at, likeness, fits)
+    return Brief(before.id, text, at, likeness, fits, waits)
 
 
 def _left_by(

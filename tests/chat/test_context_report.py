@@ -66,6 +66,14 @@ def test_the_brief_of_the_last_conversation_is_reported_with_its_likeness(
     assert (text in done.composed.request.messages[-1].content) == fits
 
 
+def test_in_a_small_room_what_no_memory_tells_yet_is_told_before_what_comes_to_mind(
+    ada: Entity,
+) -> None:
+    living.heard(ada, ("sam", "The loudspeaker is for sale."), name="ses_1")
+    done = talk(runtime_of(ada, ScriptedModel([say("Yes.")])), "And the loudspeaker?", new=True)
+    assert [block.name for block in done.composed.blocks][:2] == ["now", "handover"]
+
+
 def test_the_budget_names_what_every_request_costs(ada: Entity) -> None:
     found, done, _ = talked(ada)
     rows = dict(context_report.budget(found))

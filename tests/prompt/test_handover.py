@@ -118,6 +118,7 @@ def test_until_it_is_remembered_the_last_words_stand_for_it_whatever_is_said_nex
     file = state.read(folder.state)
     write(folder, state.plan_heard(file, session, session.messages[0].id, ""))
     left = handover.brief(runtime, begun(UNRELATED))
+    assert left is not None and left.waits
     assert "Sam said: It is benign." in handover.prompt_text(left, NOON, 350)
     assert handover.brief(runtime, begun(UNRELATED, present=("kim",))) is None
 
