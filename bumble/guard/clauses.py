@@ -87,8 +87,8 @@ _UNREAL = {
     ),
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
     "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
-    "es": (  # "claro que si"
-        r"(?<!claro )(?<!que )si|\w+iera\w*"
+    "es": (  # "claro que si", "por si", "quiera"
+        r"(?<!claro )(?<!que )(?<!por )si|\w+(?<!qu)iera\w*"
         r"|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*"
     ),
     # "Priscilla se lo riprende", "il gatto se l'è mangiato": a verb's own

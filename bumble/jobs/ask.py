@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from bumble.body import appraisal
-from bumble.entity import secrets
 from bumble.fallback import notices, quotes, sayings
 from bumble.files import disk
 from bumble.guard import names, values, verifier
@@ -504,7 +503,7 @@ def _asked_again(
 
 def _sent_back(sentence: Sentence, finding: verifier.SourceVerdict) -> str:
     kind = f"claim, cites {', '.join(sentence.cites)}" if sentence.claims else "reading"
-    return f"{sentence.place} ({kind}): {sentence.text}\n  {secrets.redacted(finding.why)}"
+    return f"{sentence.place} ({kind}): {sentence.text}\n  {finding.why}"
 
 
 def mark(text: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bumble.body.soma import is_open
-from bumble.entity import changes, secrets
+from bumble.entity import changes
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
 from bumble.guard.verifier import ClaimSources, check_prose
@@ -283,7 +283,7 @@ def _ask_story(runtime: Runtime, job: NarrateJob) -> StoryDraft:
     grounds = job.sources.grounds(runtime, before)
     parts, refused = _supported(answer, grounds)
     if refused:
-        shown = (f"{one.part}: {one.text} ({secrets.redacted(one.why)})" for one in refused)
+        shown = (f"{one.part}: {one.text} ({one.why})" for one in refused)
         slots["refused"] = prompts.listed("refused", shown)
         names = dict.fromkeys(one.part for one in refused)
         with suppress(*NO_ANSWER):

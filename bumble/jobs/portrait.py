@@ -14,7 +14,7 @@ from bumble import patterns
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import claims, origins, values, verifier
+from bumble.guard import origins, verifier
 from bumble.records import (
     base,
     episodes,
@@ -167,36 +167,15 @@ LEAST_CHARS = 40  # a shorter portrait is no portrait; a sign of a script withou
 MOST_LOSS = 0.30  # a rewrite that loses more is refused
 
 
-def refusal(old: str, new: str, names: Sequence[str], *, allow_shrink: bool) -> str:
+def refusal(old: str, new: str, *, allow_shrink: bool) -> str:
     """Say why a new portrait may not take the place of the old one; empty if it may."""
     weight = sum(3 if stop_words.is_unspaced(char) else 1 for char in new)
     if weight < LEAST_CHARS and len(new) <= len(old or new):
         return f"too little was usable: {len(new)} characters"
-    lost = loss(old, new, names)
+    lost = 1 - len(new) / max(1, len(old))
     if lost > MOST_LOSS and not allow_shrink:
         return f"it would lose {lost:.0%} of the portrait; --allow-shrink lets it"
     return ""
-
-
-def loss(old: str, new: str, names: Sequence[str] = ()) -> float:
-    """Tell how much of a portrait a new one loses, in [0, 1]: of its length, or of its facts.
-
-    Facts are names, numbers and dates; a single one may go, for that is how one is corrected.
-    """
-    if not old:
-        return 0.0
-    facts, lost = _facts(old, (), names), _facts(old, (new,), names)
-    return max(0.0, 1 - len(new) / len(old), len(lost) / len(facts) if len(lost) > 1 else 0.0)
-
-
-def _facts(text: str, but: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the names, numbers and dates of a text, but those of others."""
-    language = words.language(text)
-    told = {one.value for other in but for one in values.read(other, language).numbers}
-    read = values.read(text, language)
-    numbers = [one.word for one in read.numbers if one.claimed and one.value not in told]
-    dated = read.times.dated.difference(*(values.read(one, language).times.dated for one in but))
-    return [*claims.strange(text, but, names, language), *numbers, *map(str, dated)]
 
 
 def inside(rows: Iterable[str]) -> str:
@@ -268,13 +247,22 @@ class PortraitUpdate(Struct, frozen=True):
 
 
 def notes(person: relationships.Relationship) -> list[relationships.PendingNote]:
-    """Return the notes that may go into a portrait, which the person may meet in a prompt."""
+    """Return the notes that may go into a portrait, which the person may meet in a prompt.
+
+    What others heard as well waits for them, too, and is told only once.
+    """
+    there = words.sentences(person.text)
     return [
         note
         for note in person.pending
         if base.may_read(note.provenance.audience, (person.id,))
         and not provenance.is_untrusted(note.provenance.trust)
+        and not (_is_for_others(note, person) and is_told(note.text, there))
     ]
+
+
+def _is_for_others(note: relationships.PendingNote, person: relationships.Relationship) -> bool:
+    return not {*note.provenance.audience} <= {person.id}
 
 
 def judged(
@@ -304,7 +292,7 @@ def judged(
         refused = refused or "nothing in the answer rested on what was said"
     else:
         text = with_owners(text, person)
-        shrinks = refusal(person.text, text, (person.id, *person.names), allow_shrink=allow_shrink)
+        shrinks = refusal(person.text, text, allow_shrink=allow_shrink)
         refused = "" if text == person.text else shrinks
     if text is None or refused:
         return PortraitUpdate(mode, person.text, False, refused, dropped, None)
@@ -346,7 +334,9 @@ def plan(
         audience=(person.id,),  # only its person may meet it in a prompt
     )
     worked_in: dict[str, Any] = {
-        "pending": tuple(note for note in now.pending if note not in given.notes),
+        "pending": tuple(
+            note for note in now.pending if note not in given.notes or _is_for_others(note, person)
+        ),
         "last_reflection": at,
         "reviewed_at_count": now.interaction_count if count is None else count,
     }

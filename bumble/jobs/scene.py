@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from bumble.body import appraisal, ebb, soma
 from bumble.body.config import EMOTIONS
-from bumble.entity import secrets
 from bumble.entity.config import Config
 from bumble.fallback import sayings
 from bumble.guard import origins
@@ -208,16 +207,20 @@ def _known(
         if not section.locked
         for sentence in words.sentences(section.text)
     ][: KNOWN_SENTENCES * runtime.times_recalled]
-    told = [*_told(runtime, query, readers)][:KNOWN_SENTENCES]
+    told = [*_told(runtime, query, said, readers)][:KNOWN_SENTENCES]
     return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}
 
 
-def _told(runtime: Runtime, query: str, readers: Sequence[str]) -> Iterator[KnownSentence]:
-    """Yield what the readers told of somebody who isn't there, where it has to do with a query."""
+def _told(
+    runtime: Runtime, query: str, said: str, readers: Sequence[str]
+) -> Iterator[KnownSentence]:
+    """Yield what the readers told of somebody who isn't there, whom they name or nearly."""
     hits = runtime.memory.search(
         query, kinds=("person",), limit=knowledge.RECALLED_SECTIONS, audience=readers
     )
-    for person in dict.fromkeys(hit.id for hit in hits if hit.id not in readers):
+    named = (one.id for one in people.named(runtime, said, readers))
+    near = (hit.id for hit in hits if hit.id not in readers)
+    for person in dict.fromkeys((*named, *near)):
         record = people.readable_person(runtime, person)
         if record is not None:
             told = relationships.heard(record, readers)
@@ -289,9 +292,7 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
     """
     limit = runtime.config.memory.distillation.context_char_budget
     most = max(LEAST_CHARS, runtime.window_tokens * 2)
-    shown = {
-        n: secrets.redacted(words.one_line(each.text)) for n, each in enumerate(scene.messages, 1)
-    }
+    shown = {n: words.one_line(each.text) for n, each in enumerate(scene.messages, 1)}
     if sum(map(len, shown.values())) > most:
         limit = min(limit, most // len(shown))
     rows = []

@@ -47,6 +47,7 @@ QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported
 NOTHING = "Nothing comes to mind."
 UNSEARCHED = "Memory can't be searched now; what it holds is not known."
 FADED = "[faded] "  # before a memory that only came because it was looked for
+MOST_SPOKEN_OF, SPOKEN_OF_TOKENS = 3, 120  # of those a message names, and of each
 COMPANY_TOKENS = 60  # of each who is there
 SHARED, SHARED_LOOKED_AT = ("knowledge", "belief", "episode"), 4  # that may tell all of one
 
@@ -79,6 +80,7 @@ def blocks(
     return [
         *_relationships(runtime, session, person, at),
         *_knowledge(runtime, search, session, book, shown),
+        *_spoken_of(runtime, session),
         *_memories(runtime, search, session, book, shown),
         *_projects(runtime.entity, session),
         *_skills(runtime, search, session),
@@ -153,6 +155,19 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
         and not provenance.is_untrusted(hit.trust)
         and name_words <= set(stop_words.words(hit.text))
     )
+
+
+def _spoken_of(runtime: Runtime, session: sessions.Session) -> list[Block]:
+    """Say what all here may know of those who are named and aren't there: their pages alone do."""
+    readers, lines = session.people, list[tuple[str, str]]()
+    for person in people.named(runtime, session.messages[-1].text, readers)[:MOST_SPOKEN_OF]:
+        told = [quotes.plain(person.text)] if base.may_read(person.audience, readers) else []
+        notes = (one for one in person.pending if base.may_read(one.provenance.audience, readers))
+        text = " ".join(filter(None, (*told, *(note.text for note in notes))))
+        if text:
+            text = _cut(text, SPOKEN_OF_TOKENS, whole_record.reference("person", person.id))
+            lines.append((person.provenance.trust, f"- {person.name}: {text}"))
+    return _blocks("spoken of", "Whom that is about:", lines)
 
 
 def _book(runtime: Runtime) -> knowledge.Knowledge:

@@ -31,6 +31,7 @@ from bumble.text import markdown, schema, words, yaml_edit
 line_key = companions.key_of  # what a line is marked by
 ITEM = "- "  # before a link to what was lived with somebody
 MOST_LINKS = 12  # of them, the newest
+LEAST_PART = 3  # letters of a part of a name that stands for somebody: not Mr, not M.
 MAX_PENDING = 12  # notes that wait, of those for the same people; the oldest go first
 
 
@@ -342,6 +343,23 @@ def alike(people: Iterable[Relationship], name: str) -> list[Relationship]:
         return [found]
     names = ((one, map(disk.without_marks, (one.id, *one.names))) for one in everybody)
     return [one for one, own in names if wanted and wanted in own]
+
+
+def short_names(person: Relationship, everybody: Iterable[Relationship]) -> tuple[str, ...]:
+    """Return the parts of somebody's names that nobody else's have: Mila of "Mila Brandt"."""
+    others = {
+        disk.same_name(part)
+        for one in everybody
+        if one.id != person.id
+        for name in one.names
+        for part in name.split()
+    }
+    parts = (part for name in person.names if " " in name for part in name.split())
+    return tuple(
+        part
+        for part in dict.fromkeys(parts)
+        if len(part) >= LEAST_PART and disk.same_name(part) not in others
+    )
 
 
 def match_surely(people: Iterable[Relationship], name: str) -> Relationship | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from bumble.entity import secrets
 from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import (
@@ -369,8 +370,9 @@ def text(most: int) -> dict[str, Any]:
 
 
 def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:
-    """Fill a prompt: its instructions, its examples, and what is asked now."""
-    return tuple(PromptMessage(role, text) for role, text in prompts.load(prompt).turns(**slots))
+    """Fill a prompt: its instructions, its examples, and what is asked now, without secrets."""
+    shown = {name: secrets.redacted(text) for name, text in slots.items()}
+    return tuple(PromptMessage(role, text) for role, text in prompts.load(prompt).turns(**shown))
 
 
 def cache_id(purpose: str) -> str:

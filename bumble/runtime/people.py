@@ -6,6 +6,7 @@ model of `bumble.body.familiarity` moves them.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from bumble.records import base, relationships, session_files
 from bumble.records.provenance import BY_FORM, is_untrusted
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
+from bumble.text import stop_words
 
 UNNAMED = "you"  # an owner of whom the folder has no name
 STAGES = ("forming", "developing", "established", "deep")
@@ -105,6 +107,21 @@ def names_of(runtime: Runtime, ids: Iterable[str]) -> list[str]:
     known = [(one, readable_person(runtime, one)) for one in ids]
     named = (name for _, person in known if person for name in person.names)
     return [runtime.identity.name, *(one.replace("-", " ") for one, _ in known), *named]
+
+
+def named(
+    runtime: Runtime, text: str, readers: Collection[str]
+) -> list[relationships.Relationship]:
+    """Return those who are not there and whom a text names, by their names or a part of them."""
+    everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
+    absent = (one for one in everybody if one.id not in readers)
+
+    def is_named(one: relationships.Relationship) -> bool:
+        called = (*one.names, *relationships.short_names(one, everybody))
+        found = (re.search(stop_words.name_pattern(name), text, re.IGNORECASE) for name in called)
+        return any(match[0] not in stop_words.WORDS for match in found if match)  # "will"
+
+    return list(filter(is_named, absent))
 
 
 def plan_met(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from bumble.bridges.report.life import Collector
 from bumble.entity import changes
 from bumble.entity.folder import Entity
-from bumble.jobs import ask, consolidate, scene, stretch
+from bumble.jobs import ask, consolidate, portrait, scene, stretch
 from bumble.jobs.forgetting import forget
 from bumble.llm import openai_format, prompts
 from bumble.llm.ledger import Budgeted, DaySpending, Limits
@@ -33,7 +33,7 @@ from bumble.records.provenance import Reader
 from bumble.records.relationships import PendingNote, Scores
 from bumble.runtime import people as meetings
 from bumble.runtime import review_queue
-from bumble.runtime.job import JobResult, apply, vain
+from bumble.runtime.job import JobResult, apply, messages, vain
 from bumble.runtime.runtime import Runtime
 from bumble.text import titles
 from tests.support.absent_model import Leaving
@@ -625,6 +625,24 @@ def test_what_was_put_right_in_a_talk_is_recalled_with_what_put_it_right(entity:
     )
     newer = {hit.text: hit.newer for hit in found}
     assert wider in newer[shed] and not newer[wider]
+
+
+def test_what_others_heard_too_waits_for_them_beside_a_portrait_of_one(entity: Entity) -> None:
+    both = PendingNote("Sam sings in a choir.", NOON, Provenance("distill", audience=("bo", "sam")))
+    sam = relationships.find(entity.relationships, "sam")
+    write(entity, relationships.plan_update(sam, "", pending=(both,)))
+    heard(entity, DOG)
+    drawn = "Sam sings in a choir.\nSam has a dog, Biscuit, and laughs about him with me."
+    runtime, _ = dealt(entity, makes(HAS_DOG, people=[seen("Sam", drawn)]))
+    after = relationships.find(entity.relationships, "sam")
+    assert "(note) Sam sings" in model_of(runtime).requests[0].messages[-1].content
+    assert (after.text, after.pending) == (drawn, (both,))
+    assert portrait.notes(after) == []  # it is in the portrait already
+
+
+def test_no_job_is_shown_a_secret() -> None:
+    [_, asked] = messages("mend", {"name": "Ada", "reasons": "", "messages": "PIN: 48213"})
+    assert "48213" not in asked.content and "[secret]" in asked.content
 
 
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:

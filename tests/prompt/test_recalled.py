@@ -12,9 +12,10 @@ from bumble.entity.folder import Entity
 from bumble.llm.scripted import ScriptedModel
 from bumble.recall import memory_search, periods, prompt_memories
 from bumble.recall.memory_search import Search
-from bumble.records import episodes, knowledge
+from bumble.records import episodes, knowledge, relationships
 from bumble.records.base import Provenance
 from bumble.records.provenance import Reader
+from bumble.records.relationships import PendingNote
 from bumble.runtime import audiences
 from tests.support import living
 
@@ -94,13 +95,33 @@ def test_of_what_answers_equally_well_none_is_left_out_by_chance(tmp_path: Path)
 LEAK = "The boat has a leak near the keel."
 
 
-def comes_to_mind(entity: Entity, message: str, *readers: str, window: int = 32_768) -> str:
-    session = living.talked(entity, "ses_now", ("sam", message), present=readers)
+def comes_to_mind(
+    entity: Entity, message: str, *readers: str, window: int = 32_768, talk: str = "ses_now"
+) -> str:
+    session = living.talked(entity, talk, ("sam", message), present=readers)
     model = ScriptedModel([], context_tokens=window)
     runtime = replace(living.runtime_of(entity), model=model)
     runtime.memory.sync()
     blocks = prompt_memories.blocks(runtime, session, "sam", "content", runtime.now())
     return "\n".join(block.text for block in blocks)
+
+
+def test_whom_a_message_names_is_told_of_as_far_as_all_here_may_know(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    by_sam = Provenance("distill", audience=("sam",))
+    living.known(entity, "Kieran Doyle", "Kieran pays 95 a week.", interaction_count=0)
+    living.known(entity, "Nour", "Nour told me a secret.", provenance=replace(by_sam, audience=()))
+    shared = PendingNote("Nour teaches chemistry.", None, replace(by_sam, audience=("sam", "nour")))
+    hers = Provenance("reflect", audience=("nour",))
+    [page] = [
+        one for one in relationships.PERSON.readable(entity.relationships) if one.id == "nour"
+    ]
+    living.write(entity, relationships.plan_update(page, "", pending=(shared,), provenance=hers))
+    found = comes_to_mind(entity, "what does kieran owe me?")
+    assert "Kieran Doyle: Kieran pays 95 a week." in found and "Nour" not in found
+    found = comes_to_mind(entity, "What does Nour do, and will she come?", talk="ses_2")
+    assert "Nour teaches chemistry." in found and "secret" not in found
+    assert "chemistry" not in comes_to_mind(entity, "What does Nour do?", "bo", talk="ses_3")
 
 
 def test_an_answer_does_not_come_to_mind_beside_what_it_answers(tmp_path: Path) -> None:

@@ -246,6 +246,30 @@ def test_a_name_goes_in_any_case_and_spelling_but_where_it_is_a_word_of_grammar(
     assert ForgettingDraft(ada, "sam", ("Sam", "Will", "R.B."), UTC).replace_names(text) == left
 
 
+def test_a_first_name_that_nobody_else_has_goes_with_the_whole(tmp_path: Path) -> None:
+    folder = ada(tmp_path)
+    known(folder, "Sam", "Sam hums.")
+    for name in ("Kieran Doyle", "Rose Adair", "Ada Byrne", "Sam Doyle"):
+        known(folder, name, "Pays rent.")
+    text = "Kieran and Rose and Ada and Sam Doyle owe 95 pounds."
+    before = knowledge.read(folder.knowledge)
+    after = knowledge.with_section(before, "Rent", text, by_entity=True, provenance=origin("ses_9"))
+    write(folder, knowledge.plan(before, after, ""))
+
+    def told(name: str) -> tuple[str, list[str]]:
+        page = relationships.find(folder.relationships, name)
+        found = forget.plan(folder, page.id, page.names, UTC)
+        new = {one.path: one.data for one in found.changes}
+        data = new.get("knowledge.md", folder.knowledge.read_bytes())
+        listed = [one.path for one in found.undecided]
+        return (data or b"").decode(), listed
+
+    assert text.replace("Kieran", "somebody") in told("Kieran Doyle")[0]
+    for name in ("Rose Adair", "Ada Byrne", "Sam Doyle"):
+        assert "Kieran and Rose and Ada" in told(name)[0]  # a word, the entity's, somebody else's
+    assert "knowledge.md" in told("Rose Adair")[1]
+
+
 def test_what_is_called_by_their_name_alone_goes_whole(tmp_path: Path) -> None:
     folder = ada(tmp_path)
     patient = known(folder, "R.B.", "R.B. is a patient.")
