@@ -37,7 +37,9 @@ from bumble.records.relationships import Relationship
 from bumble.records.skills import Skill
 from bumble.text import languages, words
 
-VERSION = f"9.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+VERSION = (
+    f"10.{terms.VERSION}.{form.VERSION}"  # raise it when the same file would give other chunks
+)
 TELLING_CHARS = 2000  # of a text, which tell its language
 AROUND_TERMS = 60  # of each turn before: a long answer is not to drown the one that follows it
 # How much of a chunk's vector comes from the turns before it, the nearest first (docs/log.md).
@@ -207,7 +209,9 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
         text = "\n".join((*record.fragments, record.thread)).strip()
     if isinstance(record, Relationship):
         at = record.last_interaction
-        for note in record.apart:  # what others told of them, for those who heard it
+        for note in record.pending:  # what others told of them, for those who heard it
+            if set(note.provenance.audience) <= {record.id}:
+                continue
             told = note.at.isoformat() if note.at else ""
             yield RecordText(
                 *(record.id, note.text, 1),

@@ -92,10 +92,11 @@ class Scene(Struct, frozen=True, dict=True):
         """What can be cited, by label.
 
         What people said (`m2`) is evidence; what the entity said of something that it read, by a
-        tool or passed on, is hearsay (`h3`).
+        tool or passed on, is hearsay (`h3`). What another assistant said is neither.
         """
         labels = {_label(n, one): one for n, one in enumerate(self.messages, 1)}
-        return {label: one for label, one in labels.items() if label}
+        kinds = ("m", "h") if self.session.imported is None else ("m",)
+        return {label: one for label, one in labels.items() if label.startswith(kinds)}
 
     @cached_property
     def label_of(self) -> dict[str, str]:
@@ -194,7 +195,7 @@ def _known(
     titles = (
         *(one.title for one in named[:most]),
         *(hit.id for hit in hits),
-        *(one.title for one in knowledge.if_small(book, readers, runtime.times_recalled)),
+        *(one.title for one in knowledge.newest(book, readers, runtime.times_recalled)),
     )
     sections = [
         section

@@ -181,7 +181,7 @@ def brief(runtime: Runtime, session: Session) -> Brief | None:
     others = [
         info
         for info in session_files.infos(runtime.entity.sessions)
-        if info.by == session.by and info.id != session.id
+        if session.by in (info.by, *info.present) and info.id != session.id
     ]
     before = next(reversed(session_files.by_recency(others, session.at)), None)
     left = runtime.read_or(lambda: _left_by(runtime, before, session.people), None)

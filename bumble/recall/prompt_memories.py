@@ -140,9 +140,9 @@ def _company(runtime: Runtime, session: sessions.Session, at: datetime) -> list[
 
 
 def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> str:
-    """Say what all of some people may know of one: the portrait, else what names them."""
-    if person.text and base.may_read(person.audience, readers):
-        return quotes.plain(person.text)
+    """Say what all of some people may know of one: the page, else what names them."""
+    if page := _page(person, readers):
+        return page
     hits = runtime.memory.search(
         person.name, kinds=SHARED, limit=SHARED_LOOKED_AT, audience=readers
     )
@@ -157,14 +157,18 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
     )
 
 
+def _page(person: Relationship, readers: Sequence[str]) -> str:
+    """Say what all of some people may know of one: the portrait, and what they were told."""
+    portrait = [quotes.plain(person.text)] if base.may_read(person.audience, readers) else []
+    notes = (one for one in person.pending if base.may_read(one.provenance.audience, readers))
+    return " ".join(filter(None, (*portrait, *(note.text for note in notes))))
+
+
 def _spoken_of(runtime: Runtime, session: sessions.Session) -> list[Block]:
     """Say what all here may know of those who are named and aren't there: their pages alone do."""
     readers, lines = session.people, list[tuple[str, str]]()
     for person in people.named(runtime, session.messages[-1].text, readers)[:MOST_SPOKEN_OF]:
-        told = [quotes.plain(person.text)] if base.may_read(person.audience, readers) else []
-        notes = (one for one in person.pending if base.may_read(one.provenance.audience, readers))
-        text = " ".join(filter(None, (*told, *(note.text for note in notes))))
-        if text:
+        if text := _page(person, readers):
             text = _cut(text, SPOKEN_OF_TOKENS, whole_record.reference("person", person.id))
             lines.append((person.provenance.trust, f"- {person.name}: {text}"))
     return _blocks("spoken of", "Whom that is about:", lines)
@@ -198,7 +202,7 @@ def _else_known(
     shown: set[tuple[str, str]],
 ) -> list[Block]:
     """Say the rest of what is known where it is little; what comes to mind goes before it."""
-    whole = knowledge.if_small(book, session.people, runtime.times_recalled)
+    whole = knowledge.newest(book, session.people, runtime.times_recalled)
     titles = (one.title for one in whole if ("knowledge", one.title) not in shown)
     return _sections("What else you know:", session, book, titles, shown)
 
@@ -383,7 +387,8 @@ def line(runtime: Runtime, hit: Hit, limit_tokens: int, readers: Sequence[str]) 
     """
     when = f"({hit.at:%Y-%m-%d}) " if hit.at else ""
     elsewhere = session_files.from_elsewhere(runtime.entity.root / hit.path) if hit.speaker else ""
-    told = f"{hit.speaker}, {elsewhere}" if elsewhere else hit.speaker
+    name = people.spelt(runtime, hit.speaker)
+    told = f"{name}, {elsewhere}" if elsewhere else name
     who = f"{told}: " if told else _hearsay(hit.trust, hit.audience, readers)
     who += f"{hit.id}: " if hit.kind == knowledge.KNOWLEDGE.passages else ""
     reference = whole_record.reference(hit.kind, hit.id)

@@ -40,7 +40,7 @@ from bumble.records.provenance import (
 )
 from bumble.text import markdown, stop_words, tokens, words
 
-WHOLE_TOKENS = 400  # of all that is known, up to which none of it is left out
+WHOLE_TOKENS = 400  # of what is known, that stands in a prompt however far it is
 RECALLED_SECTIONS = 3  # for one message
 EVERYDAY = (1000, 200)  # commonest words of a language: of a title's, and where it has no other
 PATH = "knowledge.md"
@@ -275,10 +275,11 @@ def named(
     return [section for section, _ in found]
 
 
-def if_small(book: Knowledge, readers: Sequence[str], times: int = 1) -> list[KnowledgeSection]:
-    """Return all that some people may know and no prompt has anyway, where it is little.
+def newest(book: Knowledge, readers: Sequence[str], times: int = 1) -> list[KnowledgeSection]:
+    """Return what some people may know and no prompt has anyway: all of it, where it is little.
 
-    But for what was only read: that has to be near. `times` as much is little in a large window.
+    Else what was told last, and by hand, as far as there is room: `times` as much in a large
+    window. What was only read has to be near.
     """
     there = [
         section
@@ -287,8 +288,13 @@ def if_small(book: Knowledge, readers: Sequence[str], times: int = 1) -> list[Kn
         and base.may_read(section.provenance.audience, readers)
         and not is_untrusted(section.provenance.trust)
     ]
-    size = sum(tokens.estimate(f"{section.title}{section.text}") for section in there)
-    return there if size <= times * WHOLE_TOKENS else []
+    there.sort(key=lambda one: (not one.provenance.by, max(one.provenance.sources, default="")))
+    left, taken = times * WHOLE_TOKENS, list[KnowledgeSection]()
+    for section in reversed(there):
+        if (size := tokens.estimate(f"{section.title}{section.text}")) <= left:
+            taken.append(section)
+            left -= size
+    return [section for section in book.sections if section in taken]
 
 
 def says(section: KnowledgeSection, text: str) -> bool:

@@ -97,6 +97,12 @@ def name_of(runtime: Runtime, person: str) -> str:
     return "" if name in (UNNAMED, NAMELESS) else name
 
 
+def spelt(runtime: Runtime, speaker: str) -> str:
+    """Return the name of whoever the index knows by their id alone, as they write it."""
+    record = readable_person(runtime, relationships.person_id(speaker)) if speaker else None
+    return record.name if record else speaker
+
+
 def called(runtime: Runtime) -> dict[str, str]:
     """Return what everybody it knows is called, by id."""
     return {one.id: one.name for one in relationships.PERSON.readable(runtime.entity.relationships)}

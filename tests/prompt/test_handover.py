@@ -14,7 +14,7 @@ from bumble.runtime.job import apply
 from bumble.runtime.runtime import Runtime
 from bumble.text import tokens
 from tests.support import living
-from tests.support.living import NOON, ada, runtime_of, talked, write
+from tests.support.living import NOON, ada, heard, runtime_of, talked, write
 
 LINES = (
     ("sam", "The loudspeaker of the Philips radio is torn, and plan.md says Friday."),
@@ -121,6 +121,13 @@ def test_until_it_is_remembered_the_last_words_stand_for_it_whatever_is_said_nex
     assert left is not None and left.waits
     assert "Sam said: It is benign." in handover.prompt_text(left, NOON, 350)
     assert handover.brief(runtime, begun(UNRELATED, present=("kim",))) is None
+
+
+def test_who_heard_a_talk_that_another_began_goes_on_from_it(folder: Entity) -> None:
+    heard(folder, ("kim", "Six foot ten it is."), name="ses_1", by="kim", present=("sam",))
+    left = handover.brief(runtime_of(folder), begun(UNRELATED))
+    assert left is not None and "Six foot ten" in left.text
+    assert handover.brief(runtime_of(folder), begun(UNRELATED, "bo")) is None
 
 
 def test_of_longer_notes_the_newest_lines_are_shown() -> None:

@@ -124,6 +124,14 @@ def test_whom_a_message_names_is_told_of_as_far_as_all_here_may_know(tmp_path: P
     assert "chemistry" not in comes_to_mind(entity, "What does Nour do?", "bo", talk="ses_3")
 
 
+def test_who_said_something_is_called_as_they_write_their_name(tmp_path: Path) -> None:
+    entity = living.ada(tmp_path)
+    living.known(entity, "Anne-Sophie")
+    living.talked(entity, "ses_1", ("anne-sophie", LEAK), by="anne-sophie", present=("sam",))
+    found = comes_to_mind(entity, "What about the leak near the keel of the boat?")
+    assert f"Anne-Sophie: {LEAK}" in found
+
+
 def test_an_answer_does_not_come_to_mind_beside_what_it_answers(tmp_path: Path) -> None:
     entity = living.ada(tmp_path)
     living.talked(entity, "ses_1", ("sam", LEAK), ("ada", "A leak near the keel of the boat!"))

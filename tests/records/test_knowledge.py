@@ -225,3 +225,16 @@ def test_a_section_that_was_added_and_removed_leaves_the_file_as_it_was() -> Non
     before = "# What I know\n\n## Sam\n\nLikes the sea.\n"
     longer = after(knowledge.plan_set(read(before), "Tea", "Green.", WHY, by_entity=False))
     assert knowledge.without(read(longer), "Tea", by_entity=False).source == before
+
+
+def test_where_much_is_known_what_was_told_last_and_by_hand_stands_in_a_prompt() -> None:
+    book = knowledge.parse("## By hand\n\nSam keeps bees.\n")
+    for n in range(20):
+        origin = Provenance("distill", sources=(f"ses_{n:02}",), audience=("sam",))
+        text = f"The hive {n} stands below the pear tree, and is painted blue. " * 3
+        book = knowledge.with_section(book, f"Hive {n:02}", text, by_entity=True, provenance=origin)
+    shown = [one.title for one in knowledge.newest(book, ("sam",))]
+    assert shown[0] == "By hand" and shown[-1] == "Hive 19"
+    assert shown[1:] == sorted(shown[1:]) and 4 < len(shown) < 15
+    assert len(knowledge.newest(book, ("sam",), 3)) == 21
+    assert [one.title for one in knowledge.newest(book, ("bo",))] == ["By hand"]

@@ -30,7 +30,7 @@ from bumble.cli.talk import conversation
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError, RecordMissingError
 from bumble.files import disk
-from bumble.guard import origins, verifier
+from bumble.guard import origins, values, verifier
 from bumble.history import lookup
 from bumble.prompt import transcript
 from bumble.recall import memory_search
@@ -301,8 +301,8 @@ def draft(opened: Opened, *, limit: LimitOption = 20, dry_run: DryRunOption = Fa
     everybody may hear is asked as somebody else too. Remove a file to drop it, or set `enabled:
     false` in it, so that it is not drafted again. Asks no model.
     """
-    everybody = dict.fromkeys((opened.owner_id, *people.names(opened)))
-    drafts = drafted(opened.entity, list(everybody), opened.zone)
+    met = (one.id for one in people.everybody(opened).records if one.is_acquainted)
+    drafts = drafted(opened.entity, list(dict.fromkeys((opened.owner_id, *met))), opened.zone)
     made = list(islice(drafts, min(limit, sys.maxsize)))
     seen = [_seen_check(listing.Viewer(opened), check) for check in made]
     writing.commit(
@@ -437,7 +437,7 @@ BY = "eval draft"
 DRAFTED = tuple(kind for kind in kinds.KINDS if kind.claims and kind is not relationships.PERSON)
 GAP = "…"
 LEAST_WORDS = 3  # left in a question
-LEAST_LETTERS = 4  # of a word that is no number
+LEAST_LETTERS, LEAST_DIGITS = 4, 3  # of a word, and of a number; a prompt has days and hours
 MAX_ASK_CHARS = 200
 
 NAME_WORDS = 6  # of a question, in the name of its file
@@ -456,7 +456,7 @@ def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[che
 
     Args:
         entity: Whose memory.
-        people: Ids of all it knows, the owner first.
+        people: Ids of all who talk with it, the owner first.
         zone: The entity's time zone.
     """
     there = {path.stem for path in checks.CHECK.files(entity.checks)}
@@ -516,10 +516,12 @@ def _most_telling(source: _Source, frequency: Counter[str]) -> str:
     candidates = [
         word
         for word in stop_words.telling_words(source.sentence)
-        if word not in in_title and (word[:1].isdigit() or len(word) >= LEAST_LETTERS)
+        if word not in in_title
+        and len(word) >= (LEAST_DIGITS if word.isdigit() else LEAST_LETTERS)
+        and not (word.isdecimal() and int(word) in values.YEARS)
     ]
     return max(
         candidates,
-        key=lambda word: (word[:1].isdigit(), -frequency[word], len(word)),
+        key=lambda word: (word.isdigit(), -frequency[word], len(word)),
         default="",
     )
