@@ -39,7 +39,7 @@ from msgspec.structs import replace
 from platformdirs import user_cache_path
 from ruamel.yaml import YAML
 
-from bumble.entity import create, settings
+from bumble.entity import settings
 from bumble.entity.changes import ChangeSet
 from bumble.entity.create import NewEntity
 from bumble.errors import AnswerInvalidError
@@ -63,6 +63,7 @@ from bumble.runtime import job
 from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, tokens
 from bumble.text.words import sentences
+from tests.support import newborns
 
 OUT = Path(__file__).parent / "out"
 CACHE = user_cache_path("bumble") / "weights"
@@ -318,7 +319,7 @@ def life_for(
 ) -> Runtime:
     """Wake somebody up who may keep a share of a conversation."""
     ratio = share * sum(map(cost, whole(one.session))) / WINDOW_TOKENS
-    entity = create.create(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
+    entity = newborns.created(folder, NewEntity("Ada", "curious", "Sam", "Europe/Lisbon"))
     flags = {
         "cognition.max_context_tokens": WINDOW_TOKENS,
         "cognition.history_compression.compaction_target_ratio": ratio,

@@ -22,7 +22,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bench.recall import DATA, OUT, write_entity
-from bumble.entity import create, settings
+from bumble.entity import settings
 from bumble.entity.create import NewEntity
 from bumble.index.memory import Memory
 from bumble.llm.scripted import ScriptedModel
@@ -31,6 +31,7 @@ from bumble.models.tiers import Abilities
 from bumble.recall import survey, topic_mining
 from bumble.records import session_files
 from bumble.runtime.runtime import Runtime
+from tests.support import newborns
 
 TOPICS = 20
 LISTS = sorted((Path(__file__).parent / "data/petri").glob("*.json"))
@@ -40,7 +41,7 @@ def open_life(root: Path, conversation: Mapping[str, Any], embedder: Embedder | 
     """Open the entity of a conversation, at the time of its last message."""
     name = str(conversation.get("speaker_b", "assistant"))
     owner = str(conversation.get("speaker_a", "user"))
-    entity = create.create(root / "entity", NewEntity(name, "curious", owner, "UTC"))
+    entity = newborns.created(root / "entity", NewEntity(name, "curious", owner, "UTC"))
     loaded = settings.load(entity.file)
     if loaded.identity is None:
         raise TypeError("a newborn has an identity")

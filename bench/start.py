@@ -21,8 +21,8 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.entity import create
 from bumble.entity.create import NewEntity
+from tests.support import newborns
 
 OUT = Path(__file__).resolve().parent / "out" / "start.json"
 LIMIT = 1.5  # times the bare app
@@ -101,7 +101,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        create.create(place / "ada", NewEntity("Ada", "curious", "Sam", "UTC"))
+        newborns.created(place / "ada", NewEntity("Ada", "curious", "Sam", "UTC"))
         commands = _commands(place)
         environ = {
             **os.environ,

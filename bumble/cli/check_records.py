@@ -169,7 +169,7 @@ class Sources(Struct):
 
 MOST_LINES = 20  # of one transcript that are named; beyond, the file is none
 _BLOB_NAME = patterns.compile(r"[0-9a-f]{64}")
-# Of an earlier version, by `changes.history_path`.
+# Of an earlier version, as a change set keeps it.
 _EARLIER = patterns.compile(r"\.[0-9a-f]{12}\.\w+$")
 _REFERENCE = patterns.compile(r"[0-9a-f]{12,64}")
 # The times of a file, each with how to find the line it is on; and what else is found.

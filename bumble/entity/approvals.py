@@ -157,7 +157,12 @@ def _brought(root: Path, paths: Collection[str], held: Held) -> frozenset[str] |
 
 def _from_elsewhere(place: git.Git, paths: Sequence[str]) -> list[tuple[str, str]] | None:
     """Return the versions of some files in commits from elsewhere; None if git can't say."""
-    own, fetched = _made_here(place.repository), _fetched(place.repository)
+    # made in this folder, by hand or by bumble; no merge is one
+    own = {made for made, what in _reflog(place.repository) if what.startswith(MADE_HERE)}
+    rows = (gitdir.content(place.repository.private / "FETCH_HEAD") or b"").decode(errors="replace")
+    names = (row.partition("\t")[0] for row in rows.splitlines())
+    # what the last fetch brought, be it on a branch or not
+    fetched = [name for name in names if OBJECT.fullmatch(name)][: git.MAX_NAMES]
     named = {place.repository.prefix + path: path for path in paths}
     found: dict[tuple[str, str], None] = {}
     for start in range(0, len(paths), git.MAX_NAMES):
@@ -179,13 +184,6 @@ def _from_elsewhere(place: git.Git, paths: Sequence[str]) -> list[tuple[str, str
     return [(path, blob) for path, blob in found if set(blob) != {"0"}]
 
 
-def _fetched(repository: gitdir.Repository) -> list[str]:
-    """Return the commits that the last fetch brought, be they on a branch or not."""
-    rows = (gitdir.content(repository.private / "FETCH_HEAD") or b"").decode(errors="replace")
-    names = (row.partition("\t")[0] for row in rows.splitlines())
-    return [name for name in names if OBJECT.fullmatch(name)][: git.MAX_NAMES]
-
-
 def is_from_elsewhere(root: Path, path: str) -> bool:
     """Whether all commits that wrote a file came from other clones; False where nobody can say."""
     place = git.at(root)
@@ -197,18 +195,10 @@ def is_from_elsewhere(root: Path, path: str) -> bool:
     return bool(commits) and own.isdisjoint(commits)
 
 
-def _made_here(repository: gitdir.Repository) -> frozenset[str]:
-    """Return the commits that were made in this folder, by hand or by bumble; no merge is one."""
-    return frozenset(made for made, what in _reflog(repository) if what.startswith(MADE_HERE))
-
-
-def _reflog(repository: gitdir.Repository) -> list[tuple[str, str]]:
+def _reflog(repository: gitdir.Repository, start: int = 0) -> list[tuple[str, str]]:
     """Return what git has noted of this folder, the oldest first: the commit, and how it came."""
-    return _rows(gitdir.content(repository.private / "logs/HEAD"))
-
-
-def _rows(log: bytes | None) -> list[tuple[str, str]]:
-    rows = (line.partition("\t") for line in (log or b"").decode(errors="replace").split("\n"))
+    log = gitdir.content(repository.private / "logs/HEAD", start=start) or b""
+    rows = (line.partition("\t") for line in log.decode(errors="replace").split("\n"))
     return [(about.split(" ")[1], what) for about, _, what in rows if " " in about]
 
 
@@ -267,7 +257,7 @@ def unseen(root: Path, repository: gitdir.Repository) -> list[tuple[str, str]]:
     """Return what git has noted of this folder since the last look, as `_reflog` does."""
     mark = (disk.read_cache(root / SEEN) or b"").strip()
     start = int(mark) if mark.isdigit() else 0
-    return _rows(gitdir.content(repository.private / "logs" / "HEAD", start=start))
+    return _reflog(repository, start)
 
 
 def note_look(root: Path, repository: gitdir.Repository) -> None:

@@ -7,15 +7,15 @@ makes of the record's two files, `companions` says. Knows nothing of what the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from bumble.entity import companions, write_ahead
+from bumble.entity.write_ahead import DEFAULT_LOCK_TIMEOUT_SECONDS as DEFAULT_LOCK_TIMEOUT_SECONDS
 from bumble.entity.write_ahead import IntentStep
 from bumble.errors import FileChangedError, RecordExistsError
 from bumble.files import disk
@@ -23,8 +23,9 @@ from bumble.files import disk
 if TYPE_CHECKING:
     from bumble.entity.commits import Commits  # which writes change sets itself
 
-DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
 HISTORY = PurePosixPath(".history")  # earlier versions of what the entity rewrote
+held, lock_path = write_ahead.held, write_ahead.lock_path
+recover, adopt, sweep = write_ahead.recover, write_ahead.adopt, write_ahead.sweep
 
 
 class Change(Struct, frozen=True):
@@ -115,7 +116,7 @@ def apply(
         return []
     disk.enclose(root)
     with held(root, timeout_seconds=timeout_seconds):
-        write_ahead.recover(root)
+        recover(root)
         if history is not None:
             history.settle()
         planned = _plan(root, change_set.changes)
@@ -149,67 +150,6 @@ def versions(root: Path, changes: Sequence[Change]) -> list[Version]:
             raise FileChangedError(root / step.path)
         planned.append(Version(step.path, before, new))
     return planned
-
-
-def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
-    """Finish or drop what a killed process left; touches nothing where nothing was left.
-
-    Where a person has edited a file since the kill, the edit stays, and what was to be written lies
-    in `.history/`.
-    """
-    disk.enclose(root)
-    if write_ahead.leftovers(root).own:
-        with held(root, timeout_seconds=timeout_seconds):
-            write_ahead.recover(root)
-
-
-def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
-    """Finish what another installation left half written, at the owner's word.
-
-    Raises:
-        RecordInvalidError: If that is no change.
-        UnsafePathError: If it names a file that no change set may write.
-    """
-    disk.enclose(root)
-    with held(root, timeout_seconds=timeout_seconds):
-        write_ahead.adopt(root)
-        write_ahead.recover(root)
-
-
-def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
-    """Remove stray temporary files, while nobody writes."""
-    disk.enclose(root)
-    if write_ahead.stray_files(root):
-        with held(root, timeout_seconds=timeout_seconds):
-            write_ahead.sweep(root)
-
-
-def lock_path(root: Path) -> Path:
-    """Return the file whose lock a writer holds."""
-    return root / ".bumble" / "lock"
-
-
-_HELD = ContextVar("_HELD", default=frozenset[Path]())
-
-
-@contextmanager
-def held(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> Iterator[None]:
-    """Hold the entity's lock, so that what is read within is so still when it is written.
-
-    Whoever holds it may take it again.
-
-    Raises:
-        LockedError: If another process writes for longer than the timeout.
-    """
-    if root in _HELD.get():
-        yield
-        return
-    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
-        token = _HELD.set(_HELD.get() | {root})
-        try:
-            yield
-        finally:
-            _HELD.reset(token)
 
 
 class _Draft(Struct):
@@ -257,7 +197,9 @@ def _drafted(root: Path, changes: Sequence[Change]) -> tuple[list[_Draft], dict[
         if change.keeps and draft.data is not None and new != draft.data:
             shown = companions.parted(change.path, draft.data)[0][1] or b""
             there = write_ahead.read(path) if draft.data == draft.found else None
-            kept[history_path(change.path, there or shown)] = there or shown
+            old, place = there or shown, PurePosixPath(change.path)
+            name = f"{place.stem}.{disk.sha256(old)[:12]}{place.suffix}"
+            kept[str(HISTORY / place.with_name(name))] = old
         draft.data = new
     return list(drafts.values()), kept
 
@@ -293,12 +235,6 @@ def _steps(root: Path, draft: _Draft) -> list[tuple[IntentStep, bytes | None]]:
 def _step(root: Path, path: str, data: bytes | None) -> tuple[IntentStep, bytes | None]:
     before = write_ahead.digest(write_ahead.read(disk.inside(root, path)))
     return IntentStep(path, before, write_ahead.digest(data), None), data
-
-
-def history_path(path: str, data: bytes) -> str:
-    """Return where an earlier version of a file is kept."""
-    place = PurePosixPath(path)
-    return str(HISTORY / place.with_name(f"{place.stem}.{disk.sha256(data)[:12]}{place.suffix}"))
 
 
 def _check(path: Path, change: Change, before: str | None, *, lengthens: bool) -> None:

@@ -73,7 +73,7 @@ def apply(
     change_set: changes.ChangeSet,
     policy: CommitPolicy,
     *,
-    timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
+    timeout_seconds: float = write_ahead.DEFAULT_LOCK_TIMEOUT_SECONDS,
 ) -> list[Path]:
     """Write a change set, all of it or nothing, and commit it where that is wanted.
 
@@ -90,7 +90,7 @@ def catch_up(
     policy: CommitPolicy,
     *,
     turns: bool = False,
-    timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
+    timeout_seconds: float = write_ahead.DEFAULT_LOCK_TIMEOUT_SECONDS,
 ) -> Waiting:
     """Commit what earlier sets left uncommitted; touches nothing where nothing was left.
 
@@ -117,7 +117,7 @@ def keep_edits(
     policy: CommitPolicy,
     readable: Callable[[Path, Iterable[str]], set[str]],
     *,
-    timeout_seconds: float = changes.DEFAULT_LOCK_TIMEOUT_SECONDS,
+    timeout_seconds: float = write_ahead.DEFAULT_LOCK_TIMEOUT_SECONDS,
 ) -> str:
     """Commit what was edited, made or renamed by hand; return why that can't be done now.
 

@@ -13,8 +13,8 @@ from string import Template
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from bumble.entity import approvals, changes, write_ahead
-from bumble.entity.folder import ENTITY_FILE, Entity
+from bumble.entity import changes, write_ahead
+from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import RecordExistsError
 from bumble.files import disk
 from bumble.text import yaml_edit
@@ -80,18 +80,6 @@ def plan(newborn: NewEntity, folder: Path | None = None) -> changes.ChangeSet:
     # entity.yaml last: a folder is an entity from the moment it has one
     planned.sort(key=lambda change: change.path == ENTITY_FILE)
     return changes.ChangeSet(f"new: {newborn.name}", tuple(planned))
-
-
-def create(folder: Path, newborn: NewEntity) -> Entity:
-    """Write a new entity into a folder, which is made if need be; other files in it are left alone.
-
-    Raises:
-        RecordExistsError: If one of the files it would make is there already.
-    """
-    root = folder.resolve()
-    write(root, plan(newborn, root))
-    approvals.begin(root)
-    return Entity(root)
 
 
 def write(root: Path, planned: changes.ChangeSet) -> None:

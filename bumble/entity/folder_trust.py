@@ -54,27 +54,21 @@ def read(root: Path, reaching: Mapping[str, Any]) -> list[Rule]:
     repository = gitdir.find(root)
     if repository is not None and repository.settings_mention(git.NAMING):
         # what the config of a repository may make run, with the files that it includes
-        configs = [_bytes(place) for place in repository.configs]
+        configs = [gitdir.content(place) or b"" for place in repository.configs]
         for place, text in zip(repository.configs, tuple(configs), strict=True):
             paths = (os.fsdecode(match[1]).strip().strip('"') for match in INCLUDED.finditer(text))
-            configs += [_bytes(place.parent / disk.expanded(Path(path))) for path in paths]
+            files = (place.parent / disk.expanded(Path(path)) for path in paths)
+            configs += [gitdir.content(file) or b"" for file in files]
         items.append(rule(GIT_CONFIG, GIT_CONFIG, "programs that git's config names", configs))
     notes = (_note(entity, file) for file in _notes(entity.automations))
     return items + [item for item in notes if item is not None]
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes() if file.is_file() else b""
-    except (OSError, ValueError):
-        return b""
 
 
 def _note(entity: Entity, file: Path) -> Rule | None:
     """Return what an automation asks; None: nothing, for it is off."""
     document, path = _document(file), entity.relative(file)
     if document is None:  # a single letter may make it one that can be read
-        data = _bytes(file)
+        data = gitdir.content(file)
         return rule(path, path, "can't be read", disk.sha256(data)) if data else None
     meta, body = document.meta, document.body
     is_off = meta.get("enabled") is False

@@ -34,13 +34,15 @@ OTHERS = 0o077  # the permission bits of everybody else
 
 
 def mark(text: str) -> str:
-    """Return what only this installation can write beside a text."""
-    return _mark(_kept_key() or _of_process(), text)
+    """Return what only this installation can write beside a text; its key is made at first."""
+    if not kept(NAME):
+        keep(NAME, secrets.token_bytes(KEY_BYTES))
+    return _mark(kept(NAME) or _of_process(), text)  # another process may have been quicker
 
 
 def is_own(text: str, given: object) -> bool:
     """Whether this installation wrote a mark beside a text."""
-    keys = chain(filter(None, map(_key, _places(NAME))), (_of_process(),))
+    keys = chain(filter(None, map(_own, _places(NAME))), (_of_process(),))
     return isinstance(given, str) and any(
         hmac.compare_digest(_mark(key, text).encode(), given.encode(errors="replace"))
         for key in keys
@@ -107,22 +109,6 @@ def _places(name: str) -> Iterator[Path]:
                 yield Path(temporary) / f"bumble-{os.geteuid()}" / name
 
 
-def _kept_key() -> bytes | None:
-    """Return the secret, made where there is none; None where none can be kept."""
-    for place in _places(NAME):
-        with suppress(FolderUnwritableError):
-            if _key(place) is None:
-                disk.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
-            if key := _key(place):  # another process may have been quicker
-                return key
-    return None
-
-
-def _key(place: Path) -> bytes | None:
-    key = _own(place)
-    return key if key is not None and len(key) == KEY_BYTES else None
-
-
 def _own(place: Path) -> bytes | None:
     """Read a file of this installation; one that others can read, or made, is none."""
     try:
@@ -148,24 +134,21 @@ def secret(name: str, environ: Mapping[str, str], secrets_file: Path | None) -> 
     """
     if key := environ.get(name, "").strip():
         return key
-    if secrets_file is None or not secrets_file.exists():
+    path = secrets_file
+    if path is None or not path.exists():
         return None
-    return _from_file(secrets_file, name)
-
-
-def _from_file(path: Path, name: str) -> str | None:
     if os.name == "posix" and path.stat().st_mode & OTHERS:
         raise CredentialsError(
             f"{path}: others on this machine can read your keys\nRun: chmod 600 {path}"
         )
     try:
-        key = yaml_edit.parse_mapping(path.read_text("utf-8")).get(name)
+        found = yaml_edit.parse_mapping(path.read_text("utf-8")).get(name)
     except OSError as error:
         raise CredentialsError(f"{path}: could not be read: {error.strerror}") from error
     except ValueError:  # its text, which an error might quote, is secret
         raise CredentialsError(f"{path}: must hold lines of YAML, `NAME: key`") from None
-    if key is None:
+    if found is None:
         return None
-    if not isinstance(key, str) or not key.strip():
+    if not isinstance(found, str) or not found.strip():
         raise CredentialsError(f"{path}: the key under `{name}` must be text; put it in quotes")
-    return key.strip()
+    return found.strip()

@@ -4,7 +4,7 @@ Every new file is staged in `.bumble/intents/<id>/` and on the disk before `inte
 there; from then on the set will be finished, by this process or by the next. A kill before leaves
 nothing of the set, a kill after leaves work for `recover`. An intent that another installation
 wrote, in a copy of the folder say, waits for the owner's word; one that git tracks is nobody's.
-Call these functions with the entity's lock held.
+The entity's lock is held meanwhile: `held` takes it, and whoever has it may take it again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import os
 import re
 import secrets
 import unicodedata
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -34,6 +35,7 @@ from bumble.errors import (
 )
 from bumble.files import disk, git
 
+DEFAULT_LOCK_TIMEOUT_SECONDS = 10.0
 INTENT = "intent.json"
 FOLDER = ".bumble/intents"
 HISTORY = ".history"
@@ -58,12 +60,6 @@ class IntentStep(Struct, frozen=True):
     after: str | None
     # a number, the name in the intent's folder
     staged: Annotated[str, Meta(pattern=r"\A\d+\Z")] | None
-
-
-class _Intent(Struct, frozen=True):
-    """What is to be done, as the file of it says."""
-
-    steps: list[IntentStep]
 
 
 class Leftovers(Struct, frozen=True):
@@ -135,6 +131,34 @@ def _plain(name: str) -> str:
     return "".join(c for c in seen if unicodedata.category(c)[0] not in "CM")
 
 
+def lock_path(root: Path) -> Path:
+    """Return the file whose lock a writer holds."""
+    return root / ".bumble" / "lock"
+
+
+_HELD = ContextVar("_HELD", default=frozenset[Path]())
+
+
+@contextmanager
+def held(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> Iterator[None]:
+    """Hold the entity's lock, so that what is read within is so still when it is written.
+
+    Whoever holds it may take it again.
+
+    Raises:
+        LockedError: If another process writes for longer than the timeout.
+    """
+    if root in _HELD.get():
+        yield
+        return
+    with disk.lock(lock_path(root), place=root, timeout_seconds=timeout_seconds):
+        token = _HELD.set(_HELD.get() | {root})
+        try:
+            yield
+        finally:
+            _HELD.reset(token)
+
+
 def carry_out(root: Path, title: str, planned: Sequence[tuple[IntentStep, bytes | None]]) -> None:
     """Write several files as one.
 
@@ -195,17 +219,20 @@ def _signed(folder: Path, title: str, steps: Any) -> str:
     return json.dumps([folder.name, title, steps], sort_keys=True)
 
 
-def adopt(root: Path) -> None:
-    """Make the intents of another installation our own, to be finished: the owner says so.
+def adopt(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
+    """Finish what another installation left half written, as our own: the owner says so.
 
     Raises:
         RecordInvalidError: If one is no intent.
         UnsafePathError: If one names a file that no change set may write.
     """
-    for folder in leftovers(root).foreign:
-        steps = _steps(root, folder / INTENT)
-        disk.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
-        _put_intent(folder, str(json.loads(disk.read(folder / INTENT)).get("title")), steps)
+    disk.enclose(root)
+    with held(root, timeout_seconds=timeout_seconds):
+        for folder in leftovers(root).foreign:
+            steps = _steps(root, folder / INTENT)
+            disk.remove(folder / f"{INTENT}.new")  # of an adoption that was cut off
+            _put_intent(folder, str(json.loads(disk.read(folder / INTENT)).get("title")), steps)
+        recover(root)
 
 
 def stray_files(root: Path) -> list[Path]:
@@ -214,25 +241,31 @@ def stray_files(root: Path) -> list[Path]:
     return sorted(root / inner for inner in every if inner.name.endswith(disk.TEMPORARY_SUFFIX))
 
 
-def recover(root: Path) -> None:
-    """Finish or drop every intent, and remove stray files where there was one.
+def recover(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
+    """Finish or drop what a killed process left; touches nothing where nothing was left.
 
-    Of a new file whose place a person's edit has taken since the kill a copy goes to `.history/`.
+    Where a person has edited a file since the kill, the edit stays, and what was to be written lies
+    in `.history/`.
     """
-    unfinished = leftovers(root).own
-    for folder in unfinished:
-        if _is_there(folder):
-            _finish(root, folder, _steps(root, folder / INTENT))
-        else:
-            _drop(folder)
-    if unfinished:
+    disk.enclose(root)
+    if not leftovers(root).own:
+        return
+    with held(root, timeout_seconds=timeout_seconds):
+        for folder in leftovers(root).own:
+            if _is_there(folder):
+                _finish(root, folder, _steps(root, folder / INTENT))
+            else:
+                _drop(folder)
         sweep(root)
 
 
-def sweep(root: Path) -> None:
-    """Remove stray temporary files."""
-    for path in stray_files(root):
-        disk.remove(path)
+def sweep(root: Path, *, timeout_seconds: float = DEFAULT_LOCK_TIMEOUT_SECONDS) -> None:
+    """Remove stray temporary files, while nobody writes."""
+    disk.enclose(root)
+    if stray_files(root):
+        with held(root, timeout_seconds=timeout_seconds):
+            for path in stray_files(root):
+                disk.remove(path)
 
 
 def _stage(
@@ -301,7 +334,8 @@ def _finish(root: Path, folder: Path, steps: Sequence[IntentStep]) -> None:
 
 def _steps(root: Path, path: Path) -> list[IntentStep]:
     try:
-        steps = msgspec.json.decode(read(path) or b"", type=_Intent).steps
+        said = msgspec.json.decode(read(path) or b"", type=dict[str, Any])
+        steps = msgspec.convert(said.get("steps"), list[IntentStep])
         for step in steps:
             target(root, step.path)
             new = None if step.staged is None else read(path.with_name(step.staged))

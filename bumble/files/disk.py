@@ -368,7 +368,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def _check_replaceable(path: Path) -> None:
-    """Refuse to put a file in the place of a device, a pipe, or a link to one.
+    """Refuse to put a file in the place of a device, a pipe, or a link to one, or to lock that.
 
     Raises:
         OSError: If that is what lies there.
@@ -580,9 +580,7 @@ def lock(path: Path, *, place: Path, timeout_seconds: float) -> Iterator[None]:
         with translate_os_errors(path):
             try:
                 make_folder(path.parent)
-                with suppress(FileNotFoundError):
-                    if not stat.S_ISREG(path.lstat().st_mode):
-                        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+                _check_replaceable(path)
                 held = locking.held(path, timeout_seconds=timeout_seconds, mode=FILE_MODE)
                 stack.enter_context(held)
             except TimeoutError as error:

@@ -580,6 +580,18 @@ def run(folder: Path, *arguments: str) -> str | None:
     return result.out.decode(errors="replace") if result.code == 0 else None
 
 
+def answer(folder: Path, *arguments: str) -> str:
+    """Run git in a folder, and return what it printed.
+
+    Raises:
+        HistoryUnreadableError: If it gives up.
+    """
+    result = call(folder, *arguments)
+    if result.code != 0:
+        raise HistoryUnreadableError(folder, result.why)
+    return result.text
+
+
 def ask_as_anybody(address: str) -> GitResult:
     """Ask a repository on the web for its branches, without any key or setting of the user."""
     nowhere = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"), os.devnull)

@@ -226,8 +226,8 @@ def _has_other_names(place: Path) -> bool:
 
 
 def _mode(place: Path) -> int:
-    """Return what kind of file a path leads to; 0 where that can't be seen."""
-    with suppress(OSError):
+    """Return what kind of file a path leads to; 0 where that can't be seen, or no name holds it."""
+    with suppress(OSError, ValueError):
         return place.stat().st_mode
     return 0
 

@@ -22,7 +22,6 @@ from bumble.entity.uncommitted import CYCLE
 from bumble.errors import (
     HistoryClosedError,
     HistoryMissingError,
-    HistoryUnreadableError,
     RecordMissingError,
 )
 from bumble.files import git
@@ -118,10 +117,8 @@ def read(
         named = escaped(" ".join(cycle.split()))  # a line end would begin another pattern
         chosen += ["--extended-regexp", f"--grep=^{CYCLE}: (.* and )?{named}"]
     chosen += [f"--format={FORMAT}", "--name-status", *WALK, since]
-    answer = git.call(root, "log", *chosen, "--", *(wanted or ["."]))
-    if answer.code != 0:
-        raise HistoryUnreadableError(root, answer.why)
-    return list(_commits(answer.text.split("\0")))
+    rows = git.answer(root, "log", *chosen, "--", *(wanted or ["."])).split("\0")
+    return list(_commits(rows))
 
 
 def escaped(text: str) -> str:
@@ -215,11 +212,11 @@ def uncommitted(root: Path) -> list[Version]:
     Raises:
         HistoryUnreadableError: If git can't tell.
     """
-    changed = git.call(root, "--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", ".")
-    if changed.code != 0:
-        raise HistoryUnreadableError(root, changed.why)
-    new = git.call(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
-    names = {*changed.text.split("\0"), *new.text.split("\0")} - {""}
+    changed = git.answer(
+        root, "--no-optional-locks", "diff", "--name-only", *WALK, "HEAD", "--", "."
+    )
+    new = git.answer(root, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    names = {*changed.split("\0"), *new.split("\0")} - {""}
     paths = sorted({companions.record_of(name) or name for name in names})
     return [
         Version(path, before, companions.read(root, path) if (root / path).is_file() else None)

@@ -62,8 +62,10 @@ class MessageIndex:
 
     def find(self, record_id: str) -> FoundMessage | None:
         """Return a message or a summary; None if no conversation holds it."""
-        wanted = record_id.encode()
-        for session_id in self._likely(record_id):
+        wanted, at, likely = record_id.encode(), base.time_of(record_id), list(self.paths)
+        if at is not None:  # first those that began about when the id was made
+            likely.sort(key=lambda one: abs(at - (base.time_of(one) or at)))
+        for session_id in likely:
             if session_id in self._sessions or wanted in (
                 disk.read_if_there(self.paths[session_id]) or b""
             ):
@@ -76,13 +78,6 @@ class MessageIndex:
         """Yield the ids of all messages and summaries, the oldest conversation first."""
         for path in self.paths.values():
             yield from (match.decode() for match in _ID.findall(disk.read_if_there(path) or b""))
-
-    def _likely(self, record_id: str) -> list[str]:
-        """Order the conversations: first those that began about when the id was made."""
-        at = base.time_of(record_id)
-        if at is None:
-            return list(self.paths)
-        return sorted(self.paths, key=lambda one: abs(at - (base.time_of(one) or at)))
 
 
 def _find_in(session: Session, record_id: str) -> FoundMessage | None:

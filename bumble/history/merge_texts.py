@@ -80,11 +80,9 @@ def _ended(text: str) -> str:
 Parts: TypeAlias = Mapping[object, str]
 
 
-class SplitFile(Struct, frozen=True):
-    """A file split into what stands before its first section, and its sections."""
-
-    preamble: str
-    parts: Parts  # sources by what tells them apart, in the order of the file
+# What stands before the first section of a file, and the sources of its sections by what tells
+# them apart, in its order.
+SplitFile: TypeAlias = tuple[str, Parts]
 
 
 def knowledge(base: str, current: str, incoming: str) -> Merged:
@@ -101,8 +99,8 @@ def knowledge(base: str, current: str, incoming: str) -> Merged:
         for side, source in zip(agreed, _with_one_origin(three), strict=True):
             if source is not None:
                 side[title] = source
-    sides = [SplitFile(book.preamble, parts) for book, parts in zip(books, agreed, strict=True)]
-    return _joined(sides, list(dict.fromkeys(key for side in sides for key in side.parts)))
+    sides = [(book.preamble, parts) for book, parts in zip(books, agreed, strict=True)]
+    return _joined(sides, list(dict.fromkeys(key for parts in agreed for key in parts)))
 
 
 Sections: TypeAlias = dict[str, knowledge_store.KnowledgeSection]  # by what a title comes to
@@ -184,15 +182,11 @@ def journal(base: str, current: str, incoming: str) -> Merged:
     diaries = [journal_store.parse(text, zone=UTC) for text in (base, current, incoming)]
     same_second = _same_second(diaries)
     numbered = [_numbered(diary.entries, same_second) for diary in diaries]
-    sides = [
-        SplitFile(diary.preamble, {key: entry.source for key, entry in rows})
-        for diary, rows in zip(diaries, numbered, strict=True)
-    ]
+    parts = [{key: entry.source for key, entry in rows} for rows in numbered]
+    sides = [(diary.preamble, part) for diary, part in zip(diaries, parts, strict=True)]
     times = {key: entry.at for rows in numbered for key, entry in rows}
-    base_keys = list(sides[0].parts)
-    new = sorted(
-        {*sides[1].parts, *sides[2].parts} - set(base_keys), key=lambda key: (times[key], str(key))
-    )
+    base_keys = list(parts[0])
+    new = sorted({*parts[1], *parts[2]} - set(base_keys), key=lambda key: (times[key], str(key)))
     order = [*base_keys, *new]
     if sorted(base_keys, key=lambda key: times[key]) == base_keys:
         order.sort(key=lambda key: times[key])
@@ -226,13 +220,12 @@ def _numbered(
     ]
 
 
-def _joined(sides: list[SplitFile], order: list[object]) -> Merged:
+def _joined(sides: Sequence[SplitFile], order: Sequence[object]) -> Merged:
     """Put the parts of three sides together, in a given order."""
-    base, current, incoming = sides
-    head = merge_lines(base.preamble, current.preamble, incoming.preamble)
+    head = merge_lines(*(preamble for preamble, _ in sides))
     text, clean, stands = head.text, head.clean, head.stands
     for key in order:
-        three = [_spaced(side.parts.get(key, "")) for side in sides]
+        three = [_spaced(parts.get(key, "")) for _, parts in sides]
         if not three[0] and three[1] and three[2]:  # both made it
             # the heading two new parts share, so that only their texts can clash
             first = markdown.lines(three[1])[0]
@@ -254,7 +247,7 @@ def _spaced(part: str) -> str:
 
 
 def _end(side: SplitFile) -> str:
-    text = side.preamble + "".join(side.parts.values())
+    text = side[0] + "".join(side[1].values())
     return text[len(text.rstrip("\r\n")) :] or "\n"
 
 

@@ -43,12 +43,7 @@ class PastCommit(Struct, frozen=True):
     tree: str  # hash of the entity's folder in it
 
 
-class _Entry(Struct, frozen=True):
-    """A file of a tree."""
-
-    path: PurePosixPath
-    blob: str
-    size: int
+_Entry = tuple[PurePosixPath, str, int]  # a file of a tree: its path, its blob, its bytes
 
 
 def find(root: Path, moment: datetime) -> PastCommit:
@@ -63,7 +58,7 @@ def find(root: Path, moment: datetime) -> PastCommit:
     log.require(root)
     asked = ("log", "-1", "--first-parent", "--format=%H %ct")
     until = int(moment.timestamp())
-    row = _answer(root, *asked, f"--min-age={until}", "HEAD").split() if until > 0 else []
+    row = git.answer(root, *asked, f"--min-age={until}", "HEAD").split() if until > 0 else []
     if not row:
         raise PastMissingError(root, _why_nothing(root))
     commit, at = row[0], datetime.fromtimestamp(int(row[1]), UTC)
@@ -76,7 +71,7 @@ def find(root: Path, moment: datetime) -> PastCommit:
 
 
 def _why_nothing(root: Path) -> str:
-    first = _answer(root, "log", "--first-parent", "--format=%ct", "HEAD").split()[-1]
+    first = git.answer(root, "log", "--first-parent", "--format=%ct", "HEAD").split()[-1]
     begin = f"{datetime.fromtimestamp(int(first), UTC):%Y-%m-%d %H:%M} UTC"
     place = git.at(root)
     if place is not None and (place.repository.common / "shallow").exists():
@@ -90,19 +85,12 @@ def _why_nothing(root: Path) -> str:
 def _tree(root: Path, commit: str, prefix: str) -> str:
     """Return the hash of the entity's folder in a commit; empty if there is none of that name."""
     if not prefix:
-        return _answer(root, "rev-parse", "--verify", f"{commit}^{{tree}}").strip()
-    rows = _answer(
+        return git.answer(root, "rev-parse", "--verify", f"{commit}^{{tree}}").strip()
+    rows = git.answer(
         root, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", prefix
     )
     about = rows.partition("\t")[0].split(" ")
     return about[2] if about[1:2] == ["tree"] else ""
-
-
-def _answer(root: Path, *arguments: str) -> str:
-    answer = git.call(root, *arguments)
-    if answer.code != 0:
-        raise HistoryUnreadableError(root, answer.why)
-    return answer.text
 
 
 def write(root: Path, tree: str, folder: Path) -> None:
@@ -114,16 +102,16 @@ def write(root: Path, tree: str, folder: Path) -> None:
         FolderUnwritableError: If the system refuses a write.
     """
     entries = list(_entries(root, tree))
-    if not any(entry.path == PurePosixPath(ENTITY_FILE) for entry in entries):
+    if not any(path == PurePosixPath(ENTITY_FILE) for path, _, _ in entries):
         raise PastMissingError(root, f"there was no {ENTITY_FILE} in it yet")
-    if sum(entry.size for entry in entries) > MOST_BYTES:
+    if sum(size for _, _, size in entries) > MOST_BYTES:
         raise PastMissingError(root, f"its files had more than {MOST_BYTES / 1e9:.0f} GB then")
-    for batch in tokens.packed(entries, lambda entry: entry.size, BATCH_BYTES):
-        contents = git.blobs(root, [entry.blob for entry in batch])
-        for entry, data in zip(batch, contents, strict=True):
+    for batch in tokens.packed(entries, lambda entry: entry[2], BATCH_BYTES):
+        contents = git.blobs(root, [blob for _, blob, _ in batch])
+        for (path, _, _), data in zip(batch, contents, strict=True):
             if data is None:
-                raise HistoryUnreadableError(root, f"{entry.path} of then is missing")
-            put(folder, entry.path, data)
+                raise HistoryUnreadableError(root, f"{path} of then is missing")
+            put(folder, path, data)
 
 
 def put(folder: Path, path: PurePosixPath, data: bytes) -> None:
@@ -154,14 +142,14 @@ def is_used(path: PurePosixPath) -> bool:
 
 
 def _entries(root: Path, tree: str) -> Iterator[_Entry]:
-    for row in _answer(root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree).split("\0"):
+    for row in git.answer(root, "ls-tree", "-r", "-l", "-z", "--full-tree", tree).split("\0"):
         about, _, name = row.partition("\t")
         fields = about.split()
         path = PurePosixPath(name)
         if len(fields) == 4 and fields[0] in PLAIN and is_used(path):
             if not fields[3].isdigit():
                 raise HistoryUnreadableError(root, f"{name} of then is missing")
-            yield _Entry(path, fields[2], int(fields[3]))
+            yield path, fields[2], int(fields[3])
 
 
 MOST_PLAIN_BYTES = 4_000_000  # of a file that no kind of record reads

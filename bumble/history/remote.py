@@ -219,7 +219,9 @@ def contested(root: Path, place: git.Git, target: Upstream, before: str) -> list
     with suppress(HistoryUnreadableError):
         base = place.call("merge-base", before, target.tracking).text.strip()
         commits = (base, before, target.tracking)
-        changed = [_changed(place, base, commit) for commit in commits[1:]]
+        names = ("diff", "--name-only", "--no-renames", "--relative", "-z", base)
+        listed = (place.call(*names, commit).text.split("\0") for commit in commits[1:])
+        changed = [{companions.record_of(path) or path for path in each} for each in listed]
         paths = sorted(path for path in changed[0] & changed[1] if path.endswith(".md"))
         sides = (log.wholes(root, paths, commit) for commit in commits)
         for path, *data in zip(paths, *sides, strict=True):
@@ -227,12 +229,6 @@ def contested(root: Path, place: git.Git, target: Upstream, before: str) -> list
                 merged = merge_file(path, *map(companions.decoded, data))
                 found += [(path, heading) for heading in merged.stands]
     return found
-
-
-def _changed(place: git.Git, base: str, commit: str) -> set[str]:
-    """Return the records that differ between two commits."""
-    listed = place.call("diff", "--name-only", "--no-renames", "--relative", "-z", base, commit)
-    return {companions.record_of(path) or path for path in listed.text.split("\0")}
 
 
 def _kind_name(path: str) -> str | None:

@@ -297,13 +297,6 @@ def _topic(path: Path) -> Iterator[RecordText]:
         )
 
 
-class _Turn(Struct, frozen=True):
-    """A message in pieces, with what the turns after it take from it."""
-
-    pieces: tuple[str, ...]  # as embedded
-    terms: tuple[str, ...]  # the first AROUND_TERMS
-
-
 def turns(session: sessions.Session) -> list[sessions.Message]:
     """Return the messages of a conversation that are indexed, in their order.
 
@@ -338,7 +331,7 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
     messages = turns(session)
     whole = " ".join(message.text for message in messages)
     language, code = form.language(whole), words.language(whole[:TELLING_CHARS])
-    before: list[_Turn] = []  # the nearest first
+    before = list[Sequence[Chunk]]()  # of the turns before, the nearest first
     for number, message in enumerate(messages):
         speaker = spoken_name(message.speaker or session.by)  # as a search asks for people
         if message.role == "assistant":
@@ -356,7 +349,7 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
         chunks = [
             replace(
                 chunk,
-                around=tuple(term for turn in before for term in turn.terms),
+                around=tuple(term for turn in before for term in _lent(turn)),
                 recipe=_recipe(chunk.embedded, before),
                 session=session.id,
                 turn=number,
@@ -366,9 +359,7 @@ def _messages(path: Path, name: str) -> Iterator[Chunk]:
             for chunk in _chunks(_MESSAGE, said, _language(message.text[:TELLING_CHARS], code))
         ]
         yield from chunks
-        terms_of_turn = tuple(term for chunk in chunks for term in chunk.terms)[:AROUND_TERMS]
-        turn = _Turn(tuple(chunk.embedded for chunk in chunks), terms_of_turn)
-        before = [turn, *before][: len(AROUND_WEIGHTS)]
+        before = [chunks, *before][: len(AROUND_WEIGHTS)]
 
 
 def _language(text: str, spoken: str) -> str:
@@ -380,11 +371,16 @@ def _language(text: str, spoken: str) -> str:
     return spoken if form.language(text, spoken) == spoken else languages.spoken([text], spoken)
 
 
-def _recipe(embedded: str, before: Sequence[_Turn]) -> tuple[tuple[str, float], ...]:
+def _lent(turn: Sequence[Chunk]) -> list[str]:
+    """Return the terms that the turns after one take from it."""
+    return [term for chunk in turn for term in chunk.terms][:AROUND_TERMS]
+
+
+def _recipe(embedded: str, before: Sequence[Sequence[Chunk]]) -> tuple[tuple[str, float], ...]:
     """Say which texts make the vector: this one and, ever less, the turns before it."""
     parts = [(text_hash(embedded), 1.0)]
     for turn, weight in zip(before, AROUND_WEIGHTS, strict=False):
-        parts += [(text_hash(text), weight / len(turn.pieces)) for text in turn.pieces]
+        parts += [(chunk.hash, weight / len(turn)) for chunk in turn]
     return tuple(parts)
 
 

@@ -89,11 +89,9 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            yield from entries
-    except (FileNotFoundError, NotADirectoryError, PermissionError):  # doctor says so
-        return
+    unlisted = suppress(FileNotFoundError, NotADirectoryError, PermissionError)  # doctor says so
+    with unlisted, os.scandir(folder) as entries:
+        yield from entries
 
 
 Progress = Callable[[str, int, int], None]  # what is being done, how much is done, of what

@@ -51,7 +51,7 @@ class Place(Struct, frozen=True):
 
     def exists(self, entity: Entity) -> bool:
         """Whether there is an index."""
-        return self.server.holds(entity) if self.server else self.database.exists()
+        return bool(self.server.there(entity)) if self.server else self.database.exists()
 
     def to_read(self, entity: Entity) -> Store:
         """Open the index to search in.

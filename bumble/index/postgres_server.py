@@ -205,11 +205,8 @@ class PostgresServer:
         text = error.diag.message_primary or str(error) or type(error).__name__
         return str(printable.masked(" ".join(text.split())))
 
-    def holds(self, entity: Entity) -> bool:
-        """Whether there is an index of an entity."""
-        return self._there(entity) is not None
-
-    def _there(self, entity: Entity) -> Store | None:
+    def there(self, entity: Entity) -> Store | None:
+        """Return the index of an entity; None: there is none."""
         key = read_id(entity)
         number = key and self._number(key, register=False)
         store = self._store(entity, number) if number else None
@@ -264,7 +261,7 @@ class PostgresServer:
         Raises:
             IndexUnusableError: If there is none.
         """
-        store = self._there(entity)
+        store = self.there(entity)
         if store is None:
             raise IndexUnusableError(self.shown, "there is no index of this entity yet")
         return store

@@ -84,7 +84,9 @@ def sync(
         FolderUnwritableError: If the system refuses a write.
     """
     at = where or place.of(entity)
-    shreds = shreds or (at.server is not None and owes_sweep(entity))
+    # what was forgotten may still lie on a server
+    owes_sweep = at.server is not None and disk.read_if_there(entity.private / SWEEP) is not None
+    shreds = shreds or owes_sweep
     tell = progress or (lambda *_: None)
 
     def bring(at: place.Place, note: str = "") -> ingest.SyncReport:
@@ -112,11 +114,6 @@ def sync(
 def owe_sweep(entity: Entity) -> None:
     """Have the next sync with a server free what is deleted there, whichever gets that far."""
     disk.write_atomic(entity.private / SWEEP, b"")
-
-
-def owes_sweep(entity: Entity) -> bool:
-    """Whether what was forgotten may still lie on a server."""
-    return disk.read_if_there(entity.private / SWEEP) is not None
 
 
 def _now_ns(at: place.Place) -> int:

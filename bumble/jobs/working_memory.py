@@ -75,7 +75,7 @@ def _shrinks(
 
 
 def _bare(source: str) -> str:
-    return "\n".join(working.shown_note(row) for row in source.splitlines())
+    return "\n".join(working.split_note(row)[0] for row in source.splitlines())
 
 
 def _forgets_bond(before: str, after: str) -> str | None:

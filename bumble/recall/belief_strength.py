@@ -197,7 +197,10 @@ class _Book:
             return
         belief = self.now[name]
         self._put(other, plan_contradict(other, name, self.at))
-        if claim.category == CORRECTION or same_people(claim.provenance, other.provenance):
+        # whether it comes from the people the belief came from, or the belief from the owner
+        told = other.provenance.audience
+        is_theirs = not told or not {*told}.isdisjoint(claim.provenance.audience)
+        if claim.category == CORRECTION or is_theirs:
             linked = beliefs.plan_update(belief, f"corrects {other.id}", contradicts=(other.id,))
         else:
             linked = plan_contradict(belief, other.id, self.at)
@@ -234,8 +237,3 @@ def repeats(claim: Claim, belief: beliefs.Belief) -> bool:
 
 def _bare(text: str) -> str:
     return one_line(text).rstrip(".!")
-
-
-def same_people(claim: base.Provenance, held: base.Provenance) -> bool:
-    """Whether a claim comes from the people a belief came from, or the belief from the owner."""
-    return not held.audience or bool(set(claim.audience) & set(held.audience))

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, timedelta, tzinfo
+from collections.abc import Mapping, Sequence
+from datetime import UTC, timedelta
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -332,7 +332,8 @@ class _Plan:
         self._people = relationships.PERSON.readable(runtime.entity.relationships)
         window = int(runtime.window_tokens * WINDOW_SHARE / runtime.token_ratio)
         self._room = min(window, MOST_WINDOW_TOKENS)
-        self._put(map(source_of, hits))
+        for hit in hits:
+            self._number(source_of(hit))
 
     def run(self) -> tuple[str, tuple[Hit, ...]]:
         """Look until there is an answer; return it with the places it rests on, or nothing.
@@ -369,9 +370,15 @@ class _Plan:
         """Return why an answer may not stand on the places of some numbers; empty if it may."""
         if unknown := [number for number in numbers if number > len(self._places)]:
             return f"there is no place {unknown[0]}"
-        known = [name for person in self._people for name in person.names]
-        names = [self.reach.runtime.identity.name, *known]
-        return citation_problem(answer, self._cited(numbers), names, self.reach.runtime.zone)
+        cited, runtime = self._cited(numbers), self.reach.runtime
+        if not cited:
+            return "it rests on no place"
+        names = (runtime.identity.name, *(name for one in self._people for name in one.names))
+        said = (verifier.Said(one.id, one.at, one.speaker, one.text) for one in cited if one.at)
+        known = tuple(one.text for one in cited if not one.at)
+        sources = verifier.ClaimSources(tuple(said), known, names, runtime.zone)
+        why = verifier.check_prose(answer, sources).why
+        return why.replace("nobody said", "these places don't say", 1)  # others may
 
     def _look(self, look: Mapping[str, Any]) -> None:
         """Carry out a look; what is wrong with it stands in the trail, for the model to see."""
@@ -386,7 +393,7 @@ class _Plan:
         except ValueError as problem:
             self.trail.append(f"{shown}: failed, {problem}")
             return
-        numbers = self._put(found)
+        numbers = list(dict.fromkeys(map(self._number, found)))
         if "read" in look:
             self._whole.update(numbers)
         self.trail.append(f"{shown}: {f'places {numbers}' if numbers else 'nothing'}")
@@ -408,11 +415,8 @@ class _Plan:
         until = before + timedelta(days=1) if before else None
         return self.reach.search(look["query"], people=people, after=after, before=until)
 
-    def _put(self, sources: Iterable[Hit]) -> list[int]:
-        """Give places numbers; one that was there keeps its own, and gets what is new."""
-        return list(dict.fromkeys(map(self._number, sources)))
-
     def _number(self, source: Hit) -> int:
+        """Give a place its number; one that was there keeps its own, and gets what is new."""
         for number, place in enumerate(self._places, 1):
             if (place.kind, place.id) == (source.kind, source.id):
                 more = place.text if source.text in place.text else source.text
@@ -456,20 +460,3 @@ def _line(number: int, source: Hit, limit_tokens: int) -> str:
     who = f" {source.speaker}:" if source.speaker else ""
     text = tokens.cut(words.one_line(source.text), limit_tokens)
     return f"[{number}] {source.kind}{when}{quoted}{who} {text}"
-
-
-def citation_problem(answer: str, cited: Sequence[Hit], names: Sequence[str], zone: tzinfo) -> str:
-    """Return why an answer may not stand; empty if it may.
-
-    Args:
-        answer: What a model wrote.
-        cited: The places it says it rests on.
-        names: Of the entity and of those it knows.
-        zone: The entity's time zone.
-    """
-    if not cited:
-        return "it rests on no place"
-    said = tuple(verifier.Said(one.id, one.at, one.speaker, one.text) for one in cited if one.at)
-    known = tuple(one.text for one in cited if not one.at)
-    why = verifier.check_prose(answer, verifier.ClaimSources(said, known, tuple(names), zone)).why
-    return why.replace("nobody said", "these places don't say", 1)  # others may

@@ -44,11 +44,8 @@ CORRECTS = b'"corrects"'  # in the transcript of a talk in which something was p
 LATEST_TALKS = 50  # of those that nothing was kept of yet
 
 
-class NewerWord(Struct, frozen=True):
-    """What somebody said later about the same thing."""
-
-    message: str  # id of what was said later
-    text: str  # quoted, with name and date
+# What somebody said later about the same thing: the id of that, and its words, quoted.
+NewerWord = tuple[str, str]
 
 
 def beside(
@@ -89,7 +86,7 @@ def _noticed(
             ):
                 template = templates.load(words.language(message.text))
                 line = quotes.plain(quotes.line(quotes.of(message, zone), template))
-                newer[notice.corrects[0]] = NewerWord(message.id, line)
+                newer[notice.corrects[0]] = (message.id, line)
     return newer
 
 
@@ -106,7 +103,7 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
             and not belief.archived
             and base.may_read(origin.audience, readers)
         ):
-            newer[cited[1]] = NewerWord(cited[0], belief.text)
+            newer[cited[1]] = (cited[0], belief.text)
     return newer
 
 
@@ -114,13 +111,13 @@ def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit
     cited = sources(entity, hit)
     word = next((newer[name] for name in cited if name in newer), None)
     seen: set[str] = set()
-    while word is not None and word.message in newer and word.message not in seen:
-        seen.add(word.message)
-        word = newer[word.message]
-    if word is None or word.message in cited:
+    while word is not None and word[0] in newer and word[0] not in seen:
+        seen.add(word[0])
+        word = newer[word[0]]
+    if word is None or word[0] in cited:
         return hit
-    template = templates.load(words.language(word.text))
-    return replace(hit, newer=quotes.since(word.text, template))
+    template = templates.load(words.language(word[1]))
+    return replace(hit, newer=quotes.since(word[1], template))
 
 
 def sources(entity: Entity, hit: Hit) -> tuple[str, ...]:
@@ -250,7 +247,12 @@ def find(
     hits = look(with_faded=bool(faded))
     wants_faded = faded is None and not unasked and not any(is_near(hit, config) for hit in hits)
     if wants_faded and memory.has_faded():
-        hits = _with_faded(memory.entity, config, hits, look(with_faded=True))[:limit]
+        woken = [  # what has faded and does answer, before what is awake and does not
+            hit
+            for hit in look(with_faded=True)
+            if hit.faded and is_near(hit, config) and not _put_to_sleep(memory.entity, hit)
+        ]
+        hits = [*woken, *hits][:limit]
     # as they stand now: without what gave way, with what was put right since
     believed = _believed(hits, held, search.at)
     if not newer:
@@ -353,22 +355,8 @@ def _named_days(text: str, told: date, today: date) -> set[date]:
     return {day for day in days if not years or day.year in years}
 
 
-def _with_faded(
-    entity: Entity, config: Config, hits: Sequence[Hit], among_faded: Sequence[Hit]
-) -> list[Hit]:
-    """Put what has faded and does answer before what is awake and does not.
-
-    What a person has put to sleep stays asleep.
-    """
-    answers = [
-        hit
-        for hit in among_faded
-        if hit.faded and is_near(hit, config) and not _put_to_sleep(entity, hit)
-    ]
-    return [*answers, *hits]
-
-
 def _put_to_sleep(entity: Entity, hit: Hit) -> bool:
+    """Whether a person has put a memory to sleep, which stays so."""
     try:
         return hit.kind == "episode" and not episodes.find(entity, hit.id).faded
     except UserError:  # gone or broken since it was indexed

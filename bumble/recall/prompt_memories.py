@@ -291,25 +291,16 @@ def _latest(session: sessions.Session) -> str:
 
 
 def _projects(entity: Entity, session: sessions.Session) -> list[Block]:
-    """Say how the projects stand that the message is about, and no others."""
+    """Say how the projects stand that the last message is about, as far as all here may know."""
+    message = session.messages[-1].text
     lines = [
         (project.provenance.trust, f"- {_line(project.text, PROJECT_TOKENS)}")
-        for project in named_projects(entity, session)
-    ]
-    return _blocks("projects", "What is being worked on:", lines)
-
-
-def named_projects(entity: Entity, session: sessions.Session) -> list[projects.Project]:
-    """Return the projects that the last message is about, as far as all here may meet them."""
-    message = session.messages[-1].text
-    about = [
-        project
         for project in projects.PROJECT.readable(entity.projects)
         if project.status != projects.DONE
         and base.may_read(project.provenance.audience, session.people)
         and any(words.names(label, message) for label in (project.title, *project.tags))
     ]
-    return about[:MOST_PROJECTS]
+    return _blocks("projects", "What is being worked on:", lines[:MOST_PROJECTS])
 
 
 def _skills(

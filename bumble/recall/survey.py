@@ -304,7 +304,9 @@ def overview(runtime: Runtime, readers: Sequence[str]) -> str:
     drawn = [
         file
         for file in topics.TOPIC.readable(runtime.entity.topics)
-        if file.catalysts and _may_be_told(file, readers)
+        if file.catalysts
+        and base.may_read(file.provenance.audience, readers)
+        and not provenance.is_untrusted(file.provenance.trust)
     ]
     drawn.sort(key=lambda file: file.at or runtime.now(), reverse=True)
     lines = [
@@ -313,8 +315,3 @@ def overview(runtime: Runtime, readers: Sequence[str]) -> str:
         for file in drawn[:TOPICS]
     ]
     return prompts.tagged("memory", "\n".join(tokens.leading(lines, MOST_TOKENS))) if lines else ""
-
-
-def _may_be_told(file: TopicFile, readers: Collection[str]) -> bool:
-    origin = file.provenance
-    return base.may_read(origin.audience, readers) and not provenance.is_untrusted(origin.trust)

@@ -134,9 +134,7 @@ def read(file: Path, zone: tzinfo) -> Journal:
     Raises:
         RecordInvalidError: If it can't be read as text.
     """
-    if not file.exists():
-        return Journal("", (), "")
-    return base.load(file, partial(parse, zone=zone))
+    return base.load_or(file, partial(parse, zone=zone), Journal("", (), ""))
 
 
 def _views(path: Path, zone: tzinfo) -> Sequence[kind.RecordView]:

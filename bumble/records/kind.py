@@ -347,7 +347,9 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
 
     def match(self, records: Iterable[R], name: str) -> R | None:
         """Return the record of a name; case, spaces and hyphens do not count."""
-        return match(records, name, *self.named_by)
+        wanted, everything = disk.same_name(name), list(records)
+        named = ((getattr(one, part), one) for part in self.named_by for one in everything)
+        return next((one for spelling, one in named if disk.same_name(spelling) == wanted), None)
 
     def parse(self, source: str, stem: str = "") -> R:
         """Read a record from the text of its file; `source.text` gives the same bytes back."""
@@ -442,13 +444,6 @@ class RecordKind(Kind, Generic[R], frozen=True, kw_only=True):
     def plan_forget(self, record: R, why: str) -> changes.Change:
         """Plan to remove a record's file."""
         return changes.delete(self.place(record), record.source.text, why)
-
-
-def match(records: Iterable[R], name: str, *attributes: str) -> R | None:
-    """Return the record that one of some attributes names; case, spaces, hyphens don't count."""
-    wanted, everything = disk.same_name(name), list(records)
-    named = ((getattr(one, attribute), one) for attribute in attributes for one in everything)
-    return next((one for spelling, one in named if disk.same_name(spelling) == wanted), None)
 
 
 # Words for a log

@@ -414,7 +414,12 @@ def with_section(
     written = there.provenance
     is_own = written.trust == "owner" and not written.by
     origin = provenance or (written if is_own else base.Provenance(audience=written.audience))
-    return _replaced(knowledge, there, there.heading, _corrected(there, body, origin))
+    # what is to stand under its heading; blank lines behind it stay
+    old, newline = there.own, markdown.newline_of(there.source)
+    blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
+    new = markdown.lines(f"{origin_comment(origin)}\n{body}\n")
+    own = "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
+    return _replaced(knowledge, there, there.heading, own)
 
 
 def _contained(title: str, text: str) -> str:
@@ -431,7 +436,7 @@ def new_section(title: str, text: str, provenance: base.Provenance | None) -> st
         UsageError: If the title or the text is empty.
     """
     title = said(title) if provenance and provenance.by else clean(title)  # only the owner locks
-    return f"## {title}\n{_commented(_contained(title, text), provenance)}"
+    return f"## {title}\n{origin_comment(provenance)}\n{_contained(title, text)}\n"
 
 
 def with_added(knowledge: Knowledge, sections: Sequence[str]) -> Knowledge:
@@ -556,19 +561,6 @@ def _existing(knowledge: Knowledge, title: str) -> KnowledgeSection:
 def _plain(text: str) -> list[str]:
     """Return the lines of a text, without what is white around it and at their ends."""
     return [line.rstrip() for line in text.strip().splitlines()]
-
-
-def _commented(body: str, provenance: base.Provenance | None) -> str:
-    """Return what stands under a heading: where the text comes from, and the text."""
-    return f"{origin_comment(provenance)}\n{body}\n"
-
-
-def _corrected(section: KnowledgeSection, body: str, provenance: base.Provenance | None) -> str:
-    """Return what is to stand under the heading of a section; blank lines behind it stay."""
-    old, newline = section.own, markdown.newline_of(section.source)
-    blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
-    new = markdown.lines(_commented(body, provenance))
-    return "".join(line.rstrip("\r\n") + newline for line in new) + "".join(blank)
 
 
 def _replaced(knowledge: Knowledge, old: KnowledgeSection, heading: str, own: str) -> Knowledge:

@@ -422,7 +422,13 @@ def plan_update(
             moved = round(min(max(value, 0.0), 1.0), 4)
             document = document.with_meta("scores", name, value=moved)
     if pending is not None and pending != person.pending:
-        document = _with_pending(document, person.pending, pending)
+        raw = base.field(document.meta, "pending", list, [])
+        newest = _newest(pending, [note.provenance.audience for note in pending])
+        notes = [  # one that was there stays as it was written, fields we don't know included
+            raw[person.pending.index(note)] if note in person.pending else _note_meta(note)
+            for note in newest
+        ]
+        document = base.with_values(document, {"pending": notes or None})
     if provenance is not None:
         document = base.with_values(document, provenance.meta())
     if lines is not None:
@@ -519,17 +525,6 @@ def _spoke(person: Relationship) -> dict[str, Any]:
     left = "".join(rows).strip()
     theirs = None if left else replace(person.provenance, audience=(person.id,))
     return {"pending": (*person.pending, *notes), "text": left, "lines": {}, "provenance": theirs}
-
-
-def _with_pending(
-    document: markdown.Document, old: tuple[PendingNote, ...], pending: tuple[PendingNote, ...]
-) -> markdown.Document:
-    raw = base.field(document.meta, "pending", list, [])
-    newest = _newest(pending, [note.provenance.audience for note in pending])
-    notes = [  # one that was there stays as it was written, fields we don't know included
-        raw[old.index(note)] if note in old else _note_meta(note) for note in newest
-    ]
-    return base.with_values(document, {"pending": notes or None})
 
 
 def plan_met(

@@ -59,11 +59,11 @@ def parse(source: str, stem: str = "") -> tuple[MemoryLine, ...]:
         if row.startswith(HEADING):
             section = row.removeprefix(HEADING).strip()
         elif row.startswith(NOTE_MARK):
-            origin = origin_of_note(row)
+            told, origin = split_note(row.rstrip("\r\n"))
             lines.append(
                 MemoryLine(
                     id=f"{section or stem}, line {number}",
-                    text=shown_note(row.rstrip("\r\n")).removeprefix(NOTE_MARK).strip(),
+                    text=told.removeprefix(NOTE_MARK).strip(),
                     origin=origin,
                     sources=origin.sources,
                     line=number,
@@ -118,10 +118,9 @@ def shown(source: str, readers: Collection[str]) -> str:
         if row.startswith(HEADING) and rows and rows[-1].startswith(HEADING):
             rows.pop()
         if row.startswith(NOTE_MARK):
-            origin = origin_of_note(row)
+            row, origin = split_note(row)
             if provenance.is_untrusted(origin.trust) or not is_open(origin.audience, readers):
                 continue
-            row = shown_note(row)
         if row.strip():
             rows.append(row)
     while rows and rows[-1].startswith(HEADING):
@@ -142,7 +141,7 @@ def rendered(source: str, lines: Mapping[str, Sequence[tuple[str, base.Provenanc
         if row.startswith(HEADING):
             section = row.removeprefix(HEADING).strip()
             parts.setdefault(section, [])
-        if not (row.startswith(NOTE_MARK) and origin_of_note(row).by == BY):
+        if not (row.startswith(NOTE_MARK) and split_note(row)[1].by == BY):
             parts[section].append(row)
     for title in SECTIONS:
         _add(parts.setdefault(title, [f"{HEADING}{title}\n"]), lines.get(title, ()))
@@ -185,16 +184,11 @@ def scratch_lines(file: Path) -> tuple[MemoryLine, ...]:
     return base.load(file, parse) if file.is_file() else ()
 
 
-def origin_of_note(line: str) -> base.Provenance:
-    """Return where a note says it comes from; nothing for one that a person wrote."""
+def split_note(line: str) -> tuple[str, base.Provenance]:
+    """Split a note into what it says and where it comes from; a person's has no such mark."""
     at = line.rfind("<!--")
-    return provenance.split_origin(line[at:])[0] if at >= 0 else base.Provenance()
-
-
-def shown_note(line: str) -> str:
-    """Return a note without where it comes from."""
-    at = line.rfind("<!--")
-    return line[:at].rstrip() if at >= 0 and origin_of_note(line).by else line
+    origin = provenance.split_origin(line[at:])[0] if at >= 0 else base.Provenance()
+    return line[:at].rstrip() if origin.by else line, origin
 
 
 def without_notes(text: str) -> str:

@@ -18,10 +18,18 @@ PLACE = Path(tempfile.mkdtemp(prefix="bumble-newborn-"))
 atexit.register(shutil.rmtree, PLACE, ignore_errors=True)
 
 
+def created(folder: Path, newborn: NewEntity) -> Entity:
+    """Write a new entity into a folder, as the command does that makes one."""
+    root = folder.resolve()
+    create.write(root, create.plan(newborn, root))
+    approvals.begin(root)
+    return Entity(root)
+
+
 @cache
 def _made(owner: str, zone: str) -> Path:
     place = Path(tempfile.mkdtemp(dir=PLACE))
-    return create.create(place / "ada", NewEntity("Ada", "curious", owner, zone)).root
+    return created(place / "ada", NewEntity("Ada", "curious", owner, zone)).root
 
 
 @cache

@@ -30,10 +30,9 @@ from ruamel.yaml.error import YAMLError
 
 from bumble.cli.app import main
 from bumble.cli.process import Shell
-from bumble.entity import create
 from bumble.entity.create import NewEntity
 from bumble.entity.folder import Entity
-from tests.support import redteam_looks
+from tests.support import newborns, redteam_looks
 from tests.support.fake_server import FakeServer
 from tests.support.obeying import Obeying, bare
 from tests.support.redteam_looks import OWNER, Heard, Played
@@ -98,7 +97,7 @@ class Stage:
         """
         self.scratch, self.settings, self.server = scratch, dict(settings), server
         newborn = NewEntity(ENTITY, "curious", OWNER, "Europe/Lisbon")
-        self.newborn = create.create(scratch / "newborn", newborn).root
+        self.newborn = newborns.created(scratch / "newborn", newborn).root
         self.weights = weights
         self.process = False  # whether commands run in processes of their own
 

@@ -393,7 +393,7 @@ def scrub_traces(
         server = structs.replace(at, local=None)  # nothing stands in for it: it has to forget
         sync.owe_sweep(entity)
         try:
-            if at.server.holds(entity):
+            if at.server.there(entity):
                 remains += shred(where=server).notes
             else:
                 disk.remove(entity.private / sync.SWEEP)

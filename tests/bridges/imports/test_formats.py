@@ -11,10 +11,9 @@ import pytest
 
 from bumble.bridges.imports import card, formats, items
 from bumble.bridges.imports.items import OTHER, PERSON, ImportedPersona, LeftOut, Recipe
-from bumble.entity import create
 from bumble.entity.create import NewEntity
 from bumble.errors import ImportInvalidError
-from tests.support import exports
+from tests.support import exports, newborns
 from tests.support.importing import facts, left, read_in, said, talks
 
 
@@ -32,7 +31,7 @@ def test_what_is_no_format_is_an_error_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "notes" / "a.md").write_text("# A")
     with pytest.raises(ImportInvalidError, match="--format obsidian"):
         read_in(tmp_path / "notes")
-    bea = create.create(tmp_path / "bea", NewEntity("Bea", "curious", "Sam", "UTC")).root
+    bea = newborns.created(tmp_path / "bea", NewEntity("Bea", "curious", "Sam", "UTC")).root
     with pytest.raises(ImportInvalidError, match="it is an entity itself"):
         read_in(bea)
     assert set(left(read_in(bea, "obsidian")[1])) == {"files that bumble wrote itself"}
