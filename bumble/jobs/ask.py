@@ -322,7 +322,8 @@ def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) ->
     """Note which messages put an earlier one right: a correction cites both."""
     new = list[sessions.Notice]()
     for opinion in answer.beliefs:
-        cited = shown.cited([label for one in opinion.sentences for label in one.cites])
+        labels = [label for one in opinion.sentences for label in one.cites]
+        cited = [one for one in shown.cited(labels) if one.role == "user"]
         if opinion.category == CORRECTION and len(cited) > 1:
             older, last = cited[-2:]
             notice = shown.session.notices.get(last.id)

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.body import appraisal, ebb, soma
 from bumble.body.config import EMOTIONS
@@ -91,8 +92,8 @@ class Scene(Struct, frozen=True, dict=True):
     def labels(self) -> dict[str, Message]:
         """What can be cited, by label.
 
-        What people said (`m2`) is evidence; what the entity said of something that it read, by a
-        tool or passed on, is hearsay (`h3`). What another assistant said is neither.
+        What people said (`m2`) is evidence; what they passed on, and what the entity said of
+        something that it read, is hearsay (`h3`). What another assistant said is neither.
         """
         labels = {_label(n, one): one for n, one in enumerate(self.messages, 1)}
         kinds = ("m", "h") if self.session.imported is None else ("m",)
@@ -112,11 +113,10 @@ class Scene(Struct, frozen=True, dict=True):
 
         One that cites nothing rests on all that was spoken; so does no sentence at all.
         """
-        found = list(map(self.cited, cites))
-        if not all(found) or not found:
+        given = list(cites)
+        if not given or not all(map(self.cited, given)):
             return tuple(one for one in self.messages if one.role != "tool")
-        ids = {one.id for cited in found for one in cited}
-        return tuple(one for one in self.messages if one.id in ids)
+        return self.cited([label for labels in given for label in labels])
 
     def repeated(self, text: str) -> tuple[Message, ...]:
         """Return what was read in it, cited or not, that a text repeats and no person said."""
@@ -139,8 +139,8 @@ class Scene(Struct, frozen=True, dict=True):
         """What a sentence about the stretch may rest on."""
         said = [  # by time: an answer is to the last
             Said(label, one.at, self.speaker(one), one.text, label.startswith("h"))
-            for one in self.messages
-            for label in (self.label_of.get(one.id, ""),)
+            for n, one in enumerate(self.messages, 1)
+            for label in (_label(n, one),)
             if label or one.role == "assistant"
         ]
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
@@ -160,9 +160,28 @@ def _label(n: int, message: Message) -> str:
     is_read = is_untrusted(message.trust)
     if message.role == "user" and message.text.strip() and not is_read:
         return f"m{n}"
-    if message.role == "assistant" and message.text.strip() and is_read:
+    if message.text.strip() and is_read and (message.role == "assistant" or _is_passed_on(message)):
         return f"h{n}"
     return ""
+
+
+PASSED_ON = "passed_on"  # marks a text that somebody passed on, shown apart from their own words
+
+
+def _is_passed_on(message: Message) -> bool:
+    return PASSED_ON in message.extra
+
+
+def with_passed_on(session: Session, messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages, behind the own words of each what was passed on in it."""
+    whole = {one.id: one for one in session.messages}
+    for message in messages:
+        yield message
+        told = whole.get(message.id, message)
+        if message.role == "user" and told.text != message.text:
+            extra = {**told.extra, PASSED_ON: True}
+            passed = words.parted(told.text)[1]
+            yield replace(told, role="tool", text=passed, trust="imported", extra=extra)
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
@@ -298,13 +317,15 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
         limit = min(limit, most // len(shown))
     rows = []
     for n, message in enumerate(scene.messages, 1):
-        if message.id not in ids or message.role == "tool" or not message.text.strip():
+        is_passed = _is_passed_on(message)
+        is_result = message.role == "tool" and not is_passed
+        if message.id not in ids or is_result or not message.text.strip():
             continue
         at = message.at.astimezone(runtime.zone)
         # below what is pasted stands what is said of it
         text = tokens.cut_middle(shown[n], max(1, limit // 4))
-        label = scene.label_of.get(message.id, "–")
-        rows.append((at, f"[{label}] {at:%H:%M} {scene.speaker(message)}: {text}"))
+        who = f"{'passed on by ' if is_passed else ''}{scene.speaker(message)}"
+        rows.append((at, f"[{_label(n, message) or '–'}] {at:%H:%M} {who}: {text}"))
     return portrait.inside(moments.by_day(rows, runtime.zone, scene.day))
 
 

@@ -177,11 +177,12 @@ def run(runtime: Runtime, job: scene.StretchJob, *, allow_shrink: bool = False) 
         ModelUnreachableError: If no model answers; likewise what else stands in its way.
     """
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
-    shown = scene.gather(runtime, session, job.messages)
-    if not shown.speakers:
-        return _result(runtime, job, shown, ask.Draft(), memories.Memories(runtime.now()))
     # by the whole conversation, so that each part of it is decided alike
     wording = sayings.wording(runtime, session, session.messages)
+    told = job.messages if wording else tuple(scene.with_passed_on(session, job.messages))
+    shown = scene.gather(runtime, session, told)
+    if not shown.speakers:
+        return _result(runtime, job, shown, ask.Draft(), memories.Memories(runtime.now()))
     try:
         draft = ask.draw_quotes(runtime, shown, wording) if wording else ask.draw(runtime, shown)
     except AnswerInvalidError as error:

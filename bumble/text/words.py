@@ -352,9 +352,24 @@ _PRESENTED = patterns.compile(rf"(?<=[:：])[ \t]*\n[ \t]*\n([\s\S]{{{PRESENTED_
 
 def own_words(text: str) -> str:
     """Return a message without what is passed on in it."""
+    return parted(text)[0]
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Part a message into the words of who wrote it, and what they pass on in it."""
+    passed: list[str] = []
+
+    def left_out(match: re.Match[str]) -> str:
+        passed.append(match[0].strip())
+        return LEFT_OUT + ("\n" if match[0].endswith("\n") else "")
+
     for pattern in (_FENCE, _MAIL, _RULED, _LINES, _MARKUP, *_QUOTES):
-        text = pattern.sub(_left_out, text)
-    return _PRESENTED.sub(_unless_own, text)
+        text = pattern.sub(left_out, text)
+    presented = _PRESENTED.search(text)
+    if presented and not _is_own(presented[1]):
+        passed.append(presented[1])
+        text = f"{text[: presented.start()]}\n\n{LEFT_OUT}"
+    return text, "\n".join(passed)
 
 
 def passes_on(text: str) -> bool:
@@ -362,11 +377,7 @@ def passes_on(text: str) -> bool:
     return own_words(text) != text
 
 
-def _left_out(match: re.Match[str]) -> str:
-    return LEFT_OUT + ("\n" if match[0].endswith("\n") else "")
-
-
-def _unless_own(match: re.Match[str]) -> str:
-    of_oneself = stop_words.FIRST_PERSON.intersection(stop_words.words(match[1]))
-    is_list = all(map(_LISTED.match, match[1].splitlines()))
-    return match[0] if of_oneself or is_list else f"\n\n{LEFT_OUT}"
+def _is_own(text: str) -> bool:
+    """Whether somebody speaks of themself in a text, or it is what they have to buy."""
+    of_oneself = stop_words.FIRST_PERSON.intersection(stop_words.words(text))
+    return bool(of_oneself) or all(map(_LISTED.match, text.splitlines()))

@@ -627,6 +627,28 @@ def test_what_was_put_right_in_a_talk_is_recalled_with_what_put_it_right(entity:
     assert wider in newer[shed] and not newer[wider]
 
 
+def test_what_somebody_passes_on_is_believed_as_that_and_never_as_their_word(
+    entity: Entity,
+) -> None:
+    recipe = "My babcia's recipe, please keep it:\n\n500 g of flour, 200 g of honey.\nBake 12 min."
+    session = heard(entity, ("sam", f"{recipe} She turns 88 on 21 December."), TEA)
+    flour = claim("The recipe takes 500 g of flour.", "h2", rests=["500 g of flour"])
+    age = claim("Sam's grandmother turns 88 on 21 December.", "h2", rests=["She turns 88"])
+    own = claim("Sam's recipe takes 500 g of flour.", "m1", rests=["recipe, please keep it"])
+    gave = claim("Sam gave me a recipe.", "m1", rests=["recipe, please keep it"])
+    told = makes(gave, own, knowledge=[fact("Gingerbread", flour, age)])
+    runtime, outcome = dealt(entity, told, mends())
+    asked = model_of(runtime).requests[0].messages[-1].content
+    assert "[h2] 12:00 passed on by" in asked and "Bake 12 min" in asked
+    assert [one["text"] for one in outcome.data["dropped"]] == [own["text"]]
+    held = {one.text: one.provenance for one in beliefs.BELIEF.readable(entity.beliefs)}
+    assert held.keys() == {flour["text"], age["text"]}
+    assert {one.trust for one in held.values()} == {"imported"}
+    [episode] = episodes.EPISODE.readable(entity.episodes)
+    assert episode.provenance.trust != "imported"
+    assert session.messages[0].id in held[flour["text"]].sources
+
+
 def test_what_others_heard_too_waits_for_them_beside_a_portrait_of_one(entity: Entity) -> None:
     both = PendingNote("Sam sings in a choir.", NOON, Provenance("distill", audience=("bo", "sam")))
     sam = relationships.find(entity.relationships, "sam")

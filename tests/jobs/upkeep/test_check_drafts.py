@@ -18,13 +18,13 @@ def believe(entity: Entity, text: str, more: str = "") -> None:
     record_files.write(entity, "beliefs/bel_1.md", f"---\n{HEAD}{more}---\n\n{text}\n")
 
 
-def test_a_number_is_asked_for_before_a_rare_word(entity: Entity) -> None:
-    believe(entity, "Miras Elternabend in der Grundschule beginnt um 18 Uhr.")
+def test_a_number_that_no_date_has_is_asked_for_before_a_rare_word(entity: Entity) -> None:
+    believe(entity, "Miras Elternabend am 18. Mai 2026 in der Grundschule kostet 180 Euro.")
 
     [check] = drafts(entity)
 
-    assert check.ask == "Miras Elternabend in der Grundschule beginnt um … Uhr."
-    assert (check.any_of, check.person) == (("18",), "sam")
+    assert check.ask == "Miras Elternabend am 18. Mai 2026 in der Grundschule kostet … Euro."
+    assert (check.any_of, check.person) == (("180",), "sam")
     assert check.provenance.sources == ("bel_1",)
 
 
