@@ -17,7 +17,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from bumble.body.bars import FULL, Bars
-from bumble.body.circadian import seconds_between
 from bumble.body.config import (
     LOW_NEGATIVE,
     NEUTRAL,
@@ -26,6 +25,7 @@ from bumble.body.config import (
     RESTLESS_KIN,
     FeltMemoryConfig,
 )
+from bumble.text.moments import seconds_between
 from bumble.text.schema import Moment, Share
 
 NAME_MAX_CHARS = 24
@@ -81,13 +81,13 @@ def faded(affects: Iterable[Affect], now: datetime) -> tuple[Affect, ...]:
 
     One whose time is ahead is as strong now.
     """
-    left = []
-    for affect in affects:
-        minutes = max(0.0, seconds_between(affect.at, now) / 60)
-        intensity = affect.intensity * math.exp2(-(minutes / HALF_LIFE_MINUTES))
-        if intensity >= FORGET_BELOW:
-            left.append(Affect(affect.name, intensity, now))
-    return tuple(sorted(left, key=lambda affect: (-affect.intensity, affect.name))[:MOST])
+    ages = ((affect, max(0.0, seconds_between(affect.at, now) / 60)) for affect in affects)
+    left = (
+        Affect(affect.name, affect.intensity * math.exp2(-(minutes / HALF_LIFE_MINUTES)), now)
+        for affect, minutes in ages
+    )
+    felt = (affect for affect in left if affect.intensity >= FORGET_BELOW)
+    return tuple(sorted(felt, key=lambda affect: (-affect.intensity, affect.name))[:MOST])
 
 
 def feel(
@@ -112,11 +112,6 @@ def mood(bars: Bars) -> Mood:
     if overshoot < 0:
         return Mood(NEUTRAL, 0.0)
     return Mood(name, min(1.0, MOOD_BASE + MOOD_SLOPE * overshoot / FULL))
-
-
-def emotional_intensity(present: Mood, affects: Iterable[Affect]) -> float:
-    """Tell how strongly anything is felt at all, in [0, 1]: the mood or the strongest affect."""
-    return max([present.intensity, *(affect.intensity for affect in affects)])
 
 
 def affinity(present: str, emotion: str) -> float:

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import affects, hormones
-from bumble.body import bars as bars_module
+from bumble.body import affects, bars, hormones
 from bumble.body.affects import NAME_MAX_CHARS, Imprint
 from bumble.body.config import BAR_NAMES, EMOTIONS, NEUTRAL
 from bumble.body.significance import appraisal_strength
@@ -113,7 +112,7 @@ def apply(
     points = {name: value * left for name, value in appraisal.points.items()}
     return replace(
         soma,
-        bars=bars_module.nudge(soma.bars, points),
+        bars=bars.nudge(soma.bars, points),
         hormones=hormones.apply_bar_deltas(soma.hormones, points),
         affects=affects.feel(soma.affects, appraisal.affects, intensity, soma.at),
         felt=FeltLine(appraisal.felt, soma.at, audience) if appraisal.felt else soma.felt,

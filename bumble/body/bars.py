@@ -28,11 +28,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from bumble.body import circadian
 from bumble.body.config import BAR_NAMES, Temperament
 from bumble.text import moments
 
 FULL = 100.0  # the top of every bar
+AMPLITUDE = 0.15  # by which decay is faster by day and slower by night
+PHASE_HOUR = 8  # local, at which it is neither
 Level = Annotated[float, Meta(ge=0, le=FULL)]
 CROSSING = timedelta(seconds=1)  # how exactly the moment is found at which couplings change
 LONGEST = timedelta(days=120)  # a longer absence is lived as this: by then nothing changes any more
@@ -113,15 +114,25 @@ def advance(bars: Bars, now: datetime, tz: tzinfo, temperament: Temperament) -> 
         tz: The entity's time zone, for the daily rhythm.
         temperament: Where each bar began, and how fast it relaxes.
     """
-    if circadian.seconds_between(bars.at, now) <= 0:
+    if moments.seconds_between(bars.at, now) <= 0:
         return replace(bars, at=min(bars.at, now))
     levels, end = bars.levels, now.astimezone(UTC)
     moment = max(bars.at.astimezone(UTC), end - LONGEST)
     while moment < end:
-        stop = min(circadian.next_hour(moment, tz), end)
-        rhythm = circadian.factor(int(circadian.local_hour(moment, tz)) + 0.5)
-        levels, moment = _leap(levels, moment, stop, rhythm, temperament)
+        local = moment.astimezone(tz)
+        into = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+        stop = min(moment + timedelta(hours=1) - into, end)
+        levels, moment = _leap(levels, moment, stop, rhythm(local.hour + 0.5), temperament)
     return replace(bars, at=now, levels=levels)
+
+
+def rhythm(hour: float) -> float:
+    """Weigh rates of decay by the local hour: above 1 by day, below 1 at night.
+
+    Source:
+        bumble's own choice; see docs/log.md.
+    """
+    return 1 + AMPLITUDE * math.sin((hour - PHASE_HOUR) * math.pi / 12)
 
 
 def nudge(bars: Bars, deltas: Mapping[str, float]) -> Bars:
@@ -143,7 +154,11 @@ def ready_impulses(bars: Bars) -> tuple[str, ...]:
     return tuple(
         name
         for name, impulse in IMPULSES.items()
-        if bars.value(impulse.bar) >= impulse.threshold and not _is_cooling(bars, name, impulse)
+        if bars.value(impulse.bar) >= impulse.threshold
+        and (
+            name not in bars.fired
+            or moments.gap(bars.fired[name], bars.at).total_seconds() >= impulse.cooldown_seconds
+        )
     )
 
 
@@ -161,11 +176,6 @@ def conflicts(bars: Bars) -> tuple[str, ...]:
         for name, pair in CONFLICTS.items()
         if all(bars.value(bar) >= CONFLICT_FROM for bar in pair)
     )
-
-
-def _is_cooling(bars: Bars, name: str, impulse: Impulse) -> bool:
-    last, cooldown = bars.fired.get(name), timedelta(seconds=impulse.cooldown_seconds)
-    return last is not None and moments.gap(last, bars.at) < cooldown
 
 
 def _leap(
@@ -209,15 +219,11 @@ def _relax(
             if link.target == name:
                 rate *= link.factor
         later = _solve(bar, hours, rate, IDLE_PER_HOUR.get(name, 0.0))
-        rest = _in_band(later.rest, bar.rest, temperament[name].initial)
-        relaxed[name] = replace(later, rest=rest)
+        # a resting point stays near its beginning; one already outside may only come back
+        began = temperament[name].initial
+        low, high = min(began - BAND, bar.rest), max(began + BAND, bar.rest)
+        relaxed[name] = replace(later, rest=min(high, max(low, later.rest)))
     return relaxed
-
-
-def _in_band(rest: float, before: float, began: float) -> float:
-    """Keep a resting point near its beginning; one already outside may only come back."""
-    low, high = min(began - BAND, before), max(began + BAND, before)
-    return min(high, max(low, rest))
 
 
 def _solve(bar: Bar, hours: float, rate: float, push: float) -> Bar:

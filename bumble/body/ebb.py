@@ -13,8 +13,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from bumble.body import bars as bars_module
-from bumble.body import hormones, noise
+from bumble.body import bars, hormones, noise
 from bumble.body.affects import mood
 from bumble.body.config import BAR_NAMES, EMOTIONS
 from bumble.body.soma import Soma
@@ -32,7 +31,7 @@ BLOCK_MAX_CHARS = 900  # of the body in a prompt; what matters least is left out
 FULL_AFFECTS = 6  # as many feelings count as full
 STRONG_FEELING = 0.6  # intensity from which a single feeling is said, however calm the bars are
 TAG_MAX_CHARS = 220  # of the body in an episode
-HALF = bars_module.FULL / 2  # a bar this far from its resting point is as far as the formula looks
+HALF = bars.FULL / 2  # a bar this far from its resting point is as far as the formula looks
 OPENINGS: Mapping[Tier, str] = {
     "quiet": "Body: quiet",
     "normal": "Body: stirring",
@@ -59,8 +58,8 @@ def loudness(soma: Soma) -> float:
     away = max(abs(bar.value - bar.rest) for bar in soma.bars.levels.values())
     total = (
         DEVIATION_WEIGHT * min(1.0, away / HALF)
-        + CONFLICT_WEIGHT * bool(bars_module.conflicts(soma.bars))
-        + IMPULSE_WEIGHT * bool(bars_module.ready_impulses(soma.bars))
+        + CONFLICT_WEIGHT * bool(bars.conflicts(soma.bars))
+        + IMPULSE_WEIGHT * bool(bars.ready_impulses(soma.bars))
         + AFFECTS_WEIGHT * min(1.0, len(soma.affects) / FULL_AFFECTS)
         + NOISE_WEIGHT * min(1.0, len(soma.noise) / noise.CAPACITY)
     )
@@ -102,11 +101,16 @@ def body_block(
     present = f" Mood: {_mood_words(soma)}." if with_mood else ""
     lines, is_high = [f"{OPENINGS[level]}.{present}"], level == "high"
     if level != "quiet":
-        ready = bars_module.ready_impulses(soma.bars)
+        away = [
+            f"{name} {round(bar.value)} (rest {round(bar.rest)})"
+            for name, bar in soma.bars.levels.items()
+            if abs(bar.value - bar.rest) >= (0 if is_high else 5)
+        ]
+        ready = bars.ready_impulses(soma.bars)
         urges = [f"Urge: {', '.join(name.replace('_', ' ') for name in ready)}."] if ready else []
-        torn = (bars_module.CONFLICTS[name] for name in bars_module.conflicts(soma.bars))
+        torn = (bars.CONFLICTS[name] for name in bars.conflicts(soma.bars))
         lines += [
-            f"Bars: {_bar_words(soma, least_away=0 if is_high else 5)}.",
+            f"Bars: {', '.join(away) or 'all near rest'}.",
             *urges,
             *(f"Torn: {' against '.join(pair)}." for pair in torn),
         ]
@@ -145,7 +149,7 @@ def parse_tag(tag: str) -> BodyTag | None:
     pairs = dict(word.split("=", 1) for word in words if "=" in word)
     matches = {name: re.fullmatch(r"(\d{1,3})%", pairs.get(name, "")) for name in BAR_NAMES}
     levels = {name: int(match[1]) for name, match in matches.items() if match}
-    is_whole = len(levels) == len(BAR_NAMES) and max(levels.values()) <= bars_module.FULL
+    is_whole = len(levels) == len(BAR_NAMES) and max(levels.values()) <= bars.FULL
     named = pairs.get("mood")
     return BodyTag(levels, named) if is_whole and named in EMOTIONS else None
 
@@ -173,15 +177,6 @@ def _mood_words(soma: Soma) -> str:
     felt = ((each.intensity, each.name) for each in soma.affects)
     intensity, name = max([(present.intensity, present.name), *felt], key=itemgetter(0))
     return f"{name} ({intensity:.2f})" if intensity else name
-
-
-def _bar_words(soma: Soma, least_away: float) -> str:
-    parts = [
-        f"{name} {round(bar.value)} (rest {round(bar.rest)})"
-        for name, bar in soma.bars.levels.items()
-        if abs(bar.value - bar.rest) >= least_away
-    ]
-    return ", ".join(parts) if parts else "all near rest"
 
 
 def _noise_lines(soma: Soma, most: int) -> list[str]:

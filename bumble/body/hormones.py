@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body.circadian import seconds_between
 from bumble.body.config import HORMONE_NAMES
+from bumble.text.moments import seconds_between
 from bumble.text.words import one_line, shorten
 
 HALF_LIFE_MINUTES = {"dopamine": 30, "cortisol": 60, "oxytocin": 45}  # of the gap to rest

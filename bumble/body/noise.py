@@ -23,7 +23,7 @@ MARK = "[dream]"
 TEXT_MAX_CHARS = 200
 CAPACITY = 8  # thoughts held at once
 DUPLICATE_JACCARD = 0.6  # fragments this alike are refused
-DREAM_PROTECTED_HOURS = 12  # a dream's thought is not pushed out before
+DREAM_PROTECTED_SECONDS = 12 * 3600  # a dream's thought is not pushed out before
 
 
 class Fragment(Struct, frozen=True):
@@ -68,7 +68,7 @@ def jaccard(text: str, other: str) -> float:
 
 
 def due(ticked_at: datetime | None, now: datetime, interval_seconds: float) -> bool:
-    """Tell whether it is time for a new thought."""
+    """Tell whether so much time has passed since something that it is time for a new one."""
     return ticked_at is None or moments.gap(ticked_at, now).total_seconds() >= interval_seconds
 
 
@@ -85,17 +85,13 @@ def push(
         return ring
     held = list(ring)
     while len(held) >= capacity:
-        loose = [old for old in held if not is_protected(old, new.at)]
+        loose = [
+            old for old in held if old.kind != DREAM or due(old.at, new.at, DREAM_PROTECTED_SECONDS)
+        ]
         if not loose:
             return ring
         held.remove(loose[0])
     return (*held, new)
-
-
-def is_protected(held: Fragment, now: datetime) -> bool:
-    """Tell whether a fragment is a dream's and still young."""
-    hours = moments.gap(held.at, now).total_seconds() / 3600
-    return held.kind == DREAM and hours < DREAM_PROTECTED_HOURS
 
 
 def line(held: Fragment) -> str:

@@ -61,8 +61,8 @@ class Soma(Struct, frozen=True):
 
     @property
     def intensity(self) -> float:
-        """How strongly anything is felt, in [0, 1]."""
-        return affects.emotional_intensity(self.mood, self.affects)
+        """How strongly anything is felt, in [0, 1]: the mood or the strongest affect."""
+        return max([self.mood.intensity, *(affect.intensity for affect in self.affects)])
 
 
 class _Noise(Struct, frozen=True):
@@ -163,7 +163,16 @@ def to_mapping(soma: Soma) -> dict[str, object]:
         "felt": felt_mapping(soma.felt),
         "noise": {
             "ticked_at": soma.noise_ticked_at.isoformat() if soma.noise_ticked_at else None,
-            "fragments": [_fragment_mapping(each) for each in soma.noise],
+            "fragments": [
+                {
+                    "text": each.text,
+                    "kind": each.kind,
+                    "salience": _rounded(each.salience),
+                    "at": each.at.isoformat(),
+                    **({"audience": list(each.audience)} if each.audience else {}),
+                }
+                for each in soma.noise
+            ],
         }
         if soma.noise_ticked_at or soma.noise
         else None,
@@ -175,17 +184,6 @@ def felt_mapping(felt: FeltLine | None) -> dict[str, object] | None:
     if felt is None:
         return None
     return {"text": felt.text, "at": felt.at.isoformat(), "audience": list(felt.audience)}
-
-
-def _fragment_mapping(held: Fragment) -> dict[str, object]:
-    audience = {"audience": list(held.audience)} if held.audience else {}
-    return {
-        "text": held.text,
-        "kind": held.kind,
-        "salience": _rounded(held.salience),
-        "at": held.at.isoformat(),
-        **audience,
-    }
 
 
 def from_mapping(mapping: object) -> Soma:

@@ -238,7 +238,12 @@ class Desk(Struct, frozen=True):
                     f"{MAX_NOTES_BYTES:,} bytes\n"
                     "Its owner makes room with `bumble knowledge remove`, or makes them their own."
                 )
-            name = _free_title(book, head)
+            titles = (head, *(f"{head} ({number})" for number in range(2, MOST_ALIKE)))
+            name = next((one for one in titles if knowledge.find(book, one) is None), "")
+            if not name:
+                raise UsageError(
+                    f'There are {MOST_ALIKE} notes called "{head}" already: give it a title.'
+                )
             return knowledge.plan_set(
                 book, name, text, why, by_entity=True, provenance=self._origin()
             )
@@ -280,13 +285,6 @@ MAX_TEXT_CHARS = 20_000
 MAX_TITLE_CHARS = 80
 MOST_ALIKE = 1000  # notes of one title
 MAX_NOTES_BYTES = 1_000_000  # of all notes: the file has a limit, and is the owner's
-
-
-def _free_title(book: knowledge.Knowledge, title: str) -> str:
-    for name in (title, *(f"{title} ({number})" for number in range(2, MOST_ALIKE))):
-        if knowledge.find(book, name) is None:
-            return name
-    raise UsageError(f'There are {MOST_ALIKE} notes called "{title}" already: give it a title.')
 
 
 def _checked(given: str, *, needed: bool = True) -> str:

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.body import bars, ebb, noise
-from bumble.body.circadian import in_hours
 from bumble.body.soma import Soma, is_open, shown_to
 from bumble.chat import able_reply, automations, loop, route, tool_list, tools
 from bumble.chat.loop import LoopOutcome
@@ -114,7 +113,7 @@ def decide(runtime: Runtime, at: datetime) -> WakeDecision:
 
 def is_quiet(runtime: Runtime, at: datetime) -> bool:
     """Whether nobody is to be addressed at that time."""
-    return in_hours(at, runtime.zone, runtime.config.wake.quiet_hours)
+    return moments.in_hours(at, runtime.zone, runtime.config.wake.quiet_hours)
 
 
 def _gates(runtime: Runtime, past: Sequence[PastWake], at: datetime) -> Iterator[Condition]:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bumble import patterns
-from bumble.body import circadian, ebb, noise
+from bumble.body import ebb, noise
 from bumble.body.soma import Soma, hear, is_open
 from bumble.entity.changes import Change
 from bumble.entity.config import DreamsConfig
@@ -98,7 +98,7 @@ def gates(
             "hours",
             f"{at.astimezone(runtime.zone):%H:%M}",
             f"one of the hours {hours}",
-            circadian.in_hours(at, runtime.zone, config.dream_hours),
+            moments.in_hours(at, runtime.zone, config.dream_hours),
         ),
         Condition(
             "daily cap",

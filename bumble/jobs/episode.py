@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from bumble.body import affects, appraisal, bars, circadian, config, ebb, significance
+from bumble.body import affects, appraisal, bars, config, ebb, significance
 from bumble.body.soma import Soma
 from bumble.entity import changes, secrets
 from bumble.errors import RecordInvalidError, UnsafePathError
@@ -25,7 +25,7 @@ from bumble.recall import survey
 from bumble.records import base, episodes, provenance, session_files, sessions
 from bumble.runtime import body_state, people
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words, tokens, words
+from bumble.text import moments, stop_words, tokens, words
 
 QUOTE_CHARS, LABEL_CHARS = 200, 60  # of the anchor that a charged turn makes
 
@@ -50,7 +50,7 @@ def plan_felt(
         at: The present.
         model: What made it; empty: a rule.
     """
-    since = max(0.0, circadian.seconds_between(ended, at))
+    since = max(0.0, moments.seconds_between(ended, at))
     left: float = 0.5 ** (since / 60 / affects.HALF_LIFE_MINUTES)  # the share that is left of it
     line = felt_line(at, message, assessment, model)
     noted = sessions.plan_append(session, [line], "note what it did to the body")
@@ -173,7 +173,7 @@ def id_of(job: StretchJob) -> str:
 
 def significance_now(runtime: Runtime, episode: episodes.Episode, at: datetime) -> float:
     """Tell how much of the weight of an episode is left."""
-    age = circadian.seconds_between(episode.at, at)
+    age = moments.seconds_between(episode.at, at)
     return significance.decayed(episode.significance, age, runtime.config.memory)
 
 

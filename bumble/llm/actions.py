@@ -228,13 +228,9 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
         text, called = one.text, None
         if one.role == "user":
             called = written[-1] if waiting else None
-            loose = []
-            for result in one.results:
-                sent = waiting.pop(result.id, None)
-                if sent is None:  # its call is not shown any more
-                    loose.append(result.text)
-                else:
-                    written.append({"role": "tool", "tool_call_id": sent, "content": result.text})
+            results = [(waiting.pop(each.id, None), each.text) for each in one.results]
+            written += [_result(sent, said) for sent, said in results if sent]
+            loose = (said for sent, said in results if not sent)  # of calls not shown any more
             text = "\n\n".join([*loose, *([text] if text else [])])
         _end(written, waiting)
         if called and one.results and written[-1]["role"] == "tool":
@@ -246,11 +242,14 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
             message["content"] = text
         if one.calls:
             waiting = {call.id: f"call_{number}_{k}" for k, call in enumerate(one.calls)}
-            plain = [each_text(call.arguments, marks.plain) for call in one.calls]
-            written_out = [json.dumps(each, ensure_ascii=False) for each in plain]
+            plain = ((call.name, each_text(call.arguments, marks.plain)) for call in one.calls)
+            called_as = [
+                {"name": name, "arguments": json.dumps(given, ensure_ascii=False)}
+                for name, given in plain
+            ]
             message["tool_calls"] = [
-                {"id": sent, "type": "function", "function": {"name": call.name, "arguments": text}}
-                for sent, call, text in zip(waiting.values(), one.calls, written_out, strict=True)
+                {"id": sent, "type": "function", "function": function}
+                for sent, function in zip(waiting.values(), called_as, strict=True)
             ]
         written.append(message)
     _end(written, waiting)
@@ -259,10 +258,12 @@ def messages(told: Sequence[PromptMessage]) -> list[dict[str, Any]]:
 
 def _end(written: list[dict[str, Any]], waiting: dict[str, str]) -> None:
     """Give calls a result that never got one: they were broken off."""
-    written += [
-        {"role": "tool", "tool_call_id": sent, "content": NO_RESULT} for sent in waiting.values()
-    ]
+    written += [_result(sent, NO_RESULT) for sent in waiting.values()]
     waiting.clear()
+
+
+def _result(sent: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": sent, "content": text}
 
 
 class Call(Struct):

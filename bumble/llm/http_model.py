@@ -269,10 +269,11 @@ class HttpModel:
 
     def _look_at_window(self) -> None:
         """Read back, once, the window that the model was loaded with."""
-        if self._looked or self._most_tokens is None:
+        dialect = self._dialect
+        if self._looked or self._most_tokens is None or not isinstance(dialect, OllamaDialect):
             return
         self._looked = True
-        loaded = self._dialect.loaded_tokens(self._ask)
+        loaded = dialect.loaded_tokens(self._ask)
         if loaded is not None and loaded < self._most_tokens:
             asked, self._most_tokens = self._most_tokens, loaded
             self._on_warning(

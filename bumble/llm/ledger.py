@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -242,18 +243,19 @@ def token_ratio(path: Path, model: str) -> float:
 
 @lru_cache(maxsize=8)
 def _ratio(path: Path, model: str, _size: int, _changed_ns: int) -> float:
-    ratios: list[float] = []
-    for entry in read_newest(path):
-        if entry.model != model or entry.purpose != CHAT:
-            continue
-        counted, estimated = entry.prompt_tokens or 0, entry.estimated_tokens or 0
-        if estimated >= LEAST_TOKENS and counted >= LOWEST_RATIO * estimated:
-            ratios.append(min(counted / estimated, HIGHEST_RATIO))
-        if len(ratios) == RATIO_CALLS:
-            break
+    pairs = (
+        (entry.prompt_tokens or 0, entry.estimated_tokens or 0)
+        for entry in read_newest(path)
+        if entry.model == model and entry.purpose == CHAT
+    )
+    usable = (
+        min(counted / estimated, HIGHEST_RATIO)
+        for counted, estimated in pairs
+        if estimated >= LEAST_TOKENS and counted >= LOWEST_RATIO * estimated
+    )
+    ratios = sorted(islice(usable, RATIO_CALLS))
     if len(ratios) < LEAST_CALLS:
         return 1.0
-    ratios.sort()
     median = (ratios[(len(ratios) - 1) // 2] + ratios[len(ratios) // 2]) / 2
     return round(round(median / RATIO_STEP) * RATIO_STEP, 2)
 
@@ -294,15 +296,14 @@ def today(path: Path, now: datetime, zone: ZoneInfo) -> DaySpending:
         zone: Where its day begins.
     """
     midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    calls, tokens, dollars = 0, 0, 0.0
-    for entry in read_newest(path):
-        if entry.at < midnight - LONGEST_CALL:
-            break
-        if entry.at.astimezone(zone).date() == midnight.date() and entry.finish_reason != "warm":
-            calls += 1
-            tokens += (entry.prompt_tokens or 0) + (entry.completion_tokens or 0)
-            dollars += entry.dollars or 0.0
-    return DaySpending(calls, tokens, dollars)
+    late = takewhile(lambda entry: entry.at >= midnight - LONGEST_CALL, read_newest(path))
+    calls = [
+        entry
+        for entry in late
+        if entry.at.astimezone(zone).date() == midnight.date() and entry.finish_reason != "warm"
+    ]
+    counts = (count or 0 for one in calls for count in (one.prompt_tokens, one.completion_tokens))
+    return DaySpending(len(calls), sum(counts), sum(one.dollars or 0.0 for one in calls))
 
 
 class Limits(Struct, frozen=True):

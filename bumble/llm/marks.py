@@ -181,8 +181,9 @@ class ThinkFilter:
         """
         shown = self._read(self._held, ends=True)
         if self._aside and self.is_open:  # it never ended, so it was none
-            self.is_open = False
-            shown += self._told("".join(self._aside))
+            text, self._aside = "".join(self._aside), []
+            self.is_open, self._tells = False, True
+            shown += self._shown(text)
         self._hidden += self._aside
         self._aside = []
         if self._supposed and is_whole:
@@ -220,19 +221,22 @@ class ThinkFilter:
             return True
         if match["signs"]:
             return self._signs(match, is_last=is_last)
-        if name := match["wraps"]:
-            if self.is_open or not (self._strips and self._may_open):
-                return False
-            self._wrapper = name
-            return True
-        if name := match["unwraps"]:
-            is_own = name == self._wrapper
+        if match["wraps"]:
+            is_first = self._strips and self._may_open and not self.is_open
+            self._wrapper = match["wraps"] if is_first else self._wrapper
+            return is_first
+        if match["unwraps"]:
+            is_own = match["unwraps"] == self._wrapper
             self._wrapper = "" if is_own else self._wrapper
             return is_own
         if match["bare"] and mark != _BARE_END:
             is_first = self._may_open and not (self._strips or self.is_open or self._visible)
             self.is_open = self._supposed = self.is_open or is_first
             return False
+        # behind a whole sentence, or another thought there, one may begin
+        is_behind = bool(self._aside) or (
+            not self._may_open and "".join(self._visible[-9:]).rstrip()[-1:] in _SENTENCE_ENDS
+        )
         if match["closes"] or match["bare"]:
             if match["bare"] and not self._supposed:
                 return False
@@ -243,7 +247,7 @@ class ThinkFilter:
                 self.unopened = self.unopened or bool(self.text.strip())
                 self._hidden += self._visible
                 self._visible = []
-        elif self._opens_aside():
+        elif is_behind and not (self.is_open or self._tells or self._fences % 2):
             self._aside.append(mark)
             self.is_open = True
             return True
@@ -260,13 +264,6 @@ class ThinkFilter:
         self._may_open = self._strips = True
         self._last = ""
         return True
-
-    def _opens_aside(self) -> bool:
-        """Whether a thought may begin behind what is visible, or behind another there."""
-        if self.is_open or self._tells or self._fences % 2:
-            return False
-        before = "".join(self._visible[-9:]).rstrip()
-        return bool(self._aside) or (not self._may_open and before[-1:] in _SENTENCE_ENDS)
 
     def _signs(self, match: re.Match[str], *, is_last: bool) -> bool:
         """Take signs of a template; return whether they are no part of the text."""
@@ -295,18 +292,13 @@ class ThinkFilter:
             self._aside.append(text)
             if self.is_open or not text.strip():
                 return ""
-            text, self._aside = "".join(self._aside), []
-            return self._told(text)
+            text, self._aside, self._tells = "".join(self._aside), [], True  # it was none
+            return self._shown(text)
         if self.is_open:
             self._hidden.append(text)
             return ""
         if self._strips and not self._visible:
             text = text.lstrip()
-        return self._shown(text)
-
-    def _told(self, text: str) -> str:
-        """Show a thought that was none."""
-        self._aside, self._tells = [], True
         return self._shown(text)
 
     def _shown(self, text: str) -> str:

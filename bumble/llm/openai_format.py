@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -21,6 +22,10 @@ from bumble.llm.protocol import PromptMessage, Request, Usage
 from bumble.llm.wire import Ask, CallPart, Habits, Piece, StatusError, entries
 from bumble.text.printable import whole
 
+# Where servers put what a model thought, no part of OpenAI's own form, and under which key of an
+# object there; Mistral puts it among the parts of the content.
+_THOUGHT_IN = ("reasoning_content", "reasoning", "reasoning_details")
+_THOUGHT_AS = ("thinking", "text", "summary", "content")
 ANSWER_TOOL = "answer"  # the name of the schema, or of the tool that stands in for it
 DONE = b"[DONE]"  # the end of a stream
 SCHEMA_MODES = ("json_schema", "tool", "json_object", "plain")  # tried in this order
@@ -103,10 +108,6 @@ class OpenAIDialect(Struct, frozen=True):
             prices=_prices(entry.get("pricing")),
         )
 
-    def loaded_tokens(self, ask: Ask) -> int | None:
-        """Return None: what was asked for is what there is."""
-        return None
-
     def native(self, habits: Habits) -> bool:
         """Whether requests may carry tools."""
         return self.enforces and habits.tool_choice != "none"
@@ -170,10 +171,15 @@ class OpenAIDialect(Struct, frozen=True):
     ) -> Habits | None:
         """Return the habits by which a refused request may pass; None: it is no matter of form."""
         named = _named(problem, body)
-        lacks_system = not named and _refuses_system(problem, body)
-        is_refusal = problem.status in _REFUSALS or lacks_system
-        if problem.status >= 500 and not is_refusal:
-            is_refusal = named in _ENFORCED or bool(_SCHEMA.search(problem.message))
+        lacks_system = (
+            not named
+            and problem.status in _SAYS_SYSTEM
+            and any(one["role"] == "system" for one in body.get("messages", ()))
+            and _NO_SYSTEM.search(problem.message) is not None
+        )
+        is_enforced = named in _ENFORCED or _SCHEMA.search(problem.message) is not None
+        is_failure = problem.status >= 500 and is_enforced
+        is_refusal = problem.status in _REFUSALS or lacks_system or is_failure
         matter = problem.matter
         is_of_form = matter == "form" or (problem.status == 403 and matter == "key")
         if not (is_refusal and is_of_form):
@@ -276,28 +282,14 @@ def _prices(value: Any) -> tuple[float, float] | None:
 def _named(problem: StatusError, body: Mapping[str, Any]) -> str:
     """Return the parameter that a refusal is about; empty: it doesn't say."""
     names = [name for name in _OPTIONAL if name in body or name in ("cache_control", *LIMITS)]
+    spelled = {name: _SPELLINGS.get(name, name.replace("_", "_?")) for name in names}  # `maxTokens`
+    any_of = "|".join(f"(?P<{name}>{written})" for name, written in spelled.items())
     for said in (problem.parameter.split(".")[0], problem.message):
-        found = [
-            (match.start(), name)
-            for name in names
-            if (match := re.search(_spelled(name), said, re.IGNORECASE))
-        ]
-        if found:
-            name = min(found)[1]  # the limit goes by whatever name it was sent
+        if match := re.search(rf"(?<!\w)(?:{any_of})(?!\w)", said, re.IGNORECASE):
+            name = str(match.lastgroup)  # the limit goes by whatever name it was sent
             sent = [each for each in LIMITS if each in body] if name in LIMITS else [name]
             return sent[0] if sent else ""
     return ""
-
-
-def _spelled(name: str) -> str:
-    """Return the expression of a parameter's name: some write `maxTokens`."""
-    return rf"(?<!\w){_SPELLINGS.get(name, name.replace('_', '_?'))}(?!\w)"
-
-
-def _refuses_system(problem: StatusError, body: Mapping[str, Any]) -> bool:
-    """Whether a refusal may be of what the system says."""
-    is_told = any(one["role"] == "system" for one in body.get("messages", ()))
-    return is_told and problem.status in _SAYS_SYSTEM and bool(_NO_SYSTEM.search(problem.message))
 
 
 def _other_limit(problem: StatusError, sent: int, habits: Habits) -> Habits:
@@ -419,49 +411,34 @@ def failure(body: Any, status: int, wait: float = 0.0) -> StatusError:
     code = " ".join(str(error.get(name) or "") for name in ("code", "type", "status"))
     parameter = str(error.get("param") or "")
     if status <= OK:
-        status = _status(error, code if not parameter else "bad_request") or status or 500
-    wait = wait or _delay(error)
+        number = count_of(error.get("code")) or 0
+        named = 400 if parameter or _BAD_REQUEST.search(code) else status or 500
+        status = number if 400 <= number < 600 else named
+    # Gemini's: after how many seconds it wants to be asked again
+    told = (str(one.get("retryDelay", "")) for one in entries(error, "details"))
+    wait = wait or max((float(one[:-1]) for one in told if _SECONDS.fullmatch(one)), default=0.0)
     raw = error.get("metadata", {}).get("raw") if isinstance(error.get("metadata"), dict) else None
     if raw:  # OpenRouter's, of what the provider behind it said
-        return failure(_loaded(raw), status, wait)
+        with suppress(ValueError, RecursionError):
+            raw = json.loads(raw) if isinstance(raw, str) else raw
+        return failure(raw, status, wait)
     return StatusError(status, str(whole(message)), parameter=parameter, code=code, wait=wait)
 
 
-def _status(error: Mapping[str, Any], code: str) -> int | None:
-    """Return the status that an error within an answer names, or stands for; None: it doesn't."""
-    numbered = count_of(error.get("code"))
-    if numbered is not None and 400 <= numbered < 600:
-        return numbered
-    return 400 if _BAD_REQUEST.search(code) else None
-
-
-def _delay(error: Mapping[str, Any]) -> float:
-    """Return after how many seconds an error wants to be asked again, in Gemini's form; or 0."""
-    told = (str(one.get("retryDelay", "")) for one in entries(error, "details"))
-    return max((float(one[:-1]) for one in told if _SECONDS.fullmatch(one)), default=0.0)
-
-
-def _loaded(raw: Any) -> Any:
-    """Read what may be JSON as a text."""
-    try:
-        return json.loads(raw) if isinstance(raw, str) else raw
-    except (ValueError, RecursionError):
-        return raw
-
-
 def _reasoning(delta: dict[str, Any]) -> str:
-    """Read what the model thought; no part of OpenAI's own form, so several are about."""
-    thought = delta.get("reasoning_content") or delta.get("reasoning")
-    if isinstance(thought, dict):
-        thought = thought.get("text") or thought.get("content")
-    if not thought and isinstance(delta.get("reasoning_details"), list):
-        details = (one for one in delta["reasoning_details"] if isinstance(one, dict))
-        thought = "".join(str(one.get("text") or one.get("summary") or "") for one in details)
+    """Read what the model thought: the first that says something of the places it may stand in."""
     parts = delta.get("content")
-    if not thought and isinstance(parts, list):  # Mistral's `thinking`, others' `text`
-        inner = filter(_is_thought, parts)
-        thought = "".join(as_text(one.get("thinking") or one.get("text"), "text") for one in inner)
-    return as_text(thought, "reasoning")
+    inner = list(filter(_is_thought, parts)) if isinstance(parts, list) else None
+    places = (*(delta.get(name) for name in _THOUGHT_IN), inner)
+    return next(filter(None, map(_thought, places)), "")
+
+
+def _thought(value: Any) -> str:
+    if isinstance(value, list):
+        return "".join(map(_thought, value))
+    if isinstance(value, dict):
+        return _thought(next(filter(None, map(value.get, _THOUGHT_AS)), ""))
+    return value if isinstance(value, str) else ""
 
 
 def _is_thought(part: Any) -> bool:
@@ -489,17 +466,19 @@ def _usage(value: Any) -> Usage | None:
     """Read what an answer cost; it informs, nothing more: None for what can't be read."""
     if not isinstance(value, dict):
         return None
-    read, written = value.get("prompt_tokens_details"), value.get("completion_tokens_details")
-    cached = read.get("cached_tokens") if isinstance(read, dict) else None
-    if cached is None:
-        cached = value.get("prompt_cache_hit_tokens")  # DeepSeek's
-    thought = written.get("reasoning_tokens") if isinstance(written, dict) else None
-    counts = (value.get("prompt_tokens"), cached, value.get("completion_tokens"), thought)
+    details = (value.get(f"{name}_tokens_details") for name in ("prompt", "completion"))
+    read, written = (one if isinstance(one, dict) else {} for one in details)
+    cached = read.get("cached_tokens")
     cost = value.get("cost")
     is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < math.inf
-    dollars = float(value["cost"]) if is_cost else None
-    given, kept, made, thoughts = map(count_of, counts)
-    return Usage(given, kept, made, thoughts, dollars)
+    return Usage(
+        count_of(value.get("prompt_tokens")),
+        # DeepSeek's stands beside
+        count_of(value.get("prompt_cache_hit_tokens") if cached is None else cached),
+        count_of(value.get("completion_tokens")),
+        count_of(written.get("reasoning_tokens")),
+        float(value["cost"]) if is_cost else None,
+    )
 
 
 def count_of(value: Any) -> int | None:

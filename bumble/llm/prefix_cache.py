@@ -101,14 +101,11 @@ class PrefixFolder(Struct, frozen=True):
         newest = files[0][0] if files else 0.0
         total = 0
         for used_at, size, path in files:
-            if path.suffix == ".part":
-                doomed = newest - used_at > _STALE_SECONDS
-            else:
-                total += size
-                doomed = total > self.limit_bytes
-            if doomed:
-                with contextlib.suppress(OSError):
-                    path.unlink()
+            is_part = path.suffix == ".part"
+            total += 0 if is_part else size
+            is_stale = is_part and newest - used_at > _STALE_SECONDS
+            if is_stale or (not is_part and total > self.limit_bytes):
+                self.drop(path.name)
 
 
 def key(*parts: str) -> str:

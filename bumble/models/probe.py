@@ -214,11 +214,9 @@ def start(day: str, before: LanguageResult | None = None) -> LanguageResult:
 
 def left(language: str, result: LanguageResult) -> list[Case]:
     """Return the cases that have no answer yet."""
-    cases: list[Case] = []
-    for kind in KINDS:
-        of_kind = [case for case in load(language) if case.kind == kind]
-        cases += of_kind[len(result.answers[kind]) :]
-    return cases
+    cases = load(language)
+    of_kinds = {kind: [case for case in cases if case.kind == kind] for kind in KINDS}
+    return [case for kind in KINDS for case in of_kinds[kind][len(result.answers[kind]) :]]
 
 
 def run(

@@ -438,23 +438,16 @@ def boundaries(
     while end > start and used + _cost(stored[end - 1 : end]) <= tail_tokens:
         end -= 1
         used += _cost(stored[end : end + 1])
-    while end > start and _inside_group(stored, end):
+    while start < end < len(stored) and stored[end].role == "tool":  # not apart from its call
         end -= 1
     return (start, end) if end - start >= 2 else None
 
 
-def _inside_group(stored: Sequence[sessions.Message], at: int) -> bool:
-    """Whether a cut before this message would part it from the call it answers."""
-    return at < len(stored) and stored[at].role == "tool"
-
-
 def _head(runtime: Runtime, stored: Sequence[sessions.Message]) -> int:
-    """Return where the protected beginning ends."""
+    """Return where the protected beginning ends: behind the results of its calls."""
     config = runtime.config.cognition.history_compression
     at = min(config.compaction_protect_first_n, len(stored))
-    while _inside_group(stored, at):
-        at += 1
-    return at
+    return next((n for n in range(at, len(stored)) if stored[n].role != "tool"), len(stored))
 
 
 def _covered(session: sessions.Session, kind: str) -> set[str]:

@@ -209,7 +209,7 @@ def stable(
         "character": _character(who),
         "people": f"\n{identity.owner.name} looks after you.\n" if identity.owner.name else "",
         "mood": f"\nYour mood: {mood}.\n" if mood else "",
-        **(_native(identity.name) if native else _as_json(identity.name, tools)),
+        **_as_json(identity.name, tools),
         "skills": _section("# Skills you can read", "\n".join(skill.text for skill in listed)),
         "knowledge": _section("# Always true", locked(knowledge)),
         "files": _section("# Files you keep in mind", files(own_files)),
@@ -217,20 +217,18 @@ def stable(
         "runtime": _runtime(identity, tools, home),
         "topics": _section("# What your memories are about", topics),
     }
+    toolless = dict(parts)
+    if native:
+        parts |= {"how": prompts.load("act_native").fill(name=identity.name), "tools": ""}
     page = prompts.load("system")
     fixed = Block("frame", page.fill(name=identity.name, **dict.fromkeys(parts, "")))
-    toolless = parts | _as_json(identity.name, tools) if native else {}
     return Stable(
         page.fill(name=identity.name, **parts),
         (fixed, *(Block(name, part) for name, part in parts.items())),
         tuple(own_files),
         listed,
-        toolless=page.fill(name=identity.name, **toolless) if toolless else "",
+        toolless=page.fill(name=identity.name, **toolless) if native else "",
     )
-
-
-def _native(name: str) -> dict[str, str]:
-    return {"how": prompts.load("act_native").fill(name=name), "tools": ""}
 
 
 def _as_json(name: str, tools: Sequence[Tool]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bumble.body import bars, circadian, config, ebb, hormones
+from bumble.body import bars, config, ebb, hormones
 from bumble.body import soma as body
 from bumble.entity.changes import Change
 from bumble.entity.folder import Entity
@@ -118,7 +118,7 @@ def check_tick(runtime: Runtime) -> Due[datetime]:
     """Tell whether time has passed since the values of the file were true."""
     at = runtime.now()
     soma = stored(runtime.entity.soma, store.read(runtime.entity.soma))
-    passed = circadian.seconds_between(soma.at, at) if soma else None
+    passed = moments.seconds_between(soma.at, at) if soma else None
     value = "not written yet" if passed is None else f"{max(0.0, passed):.0f} s old"
     condition = Condition(
         "stored values", value, "older than the present", passed is None or passed != 0

@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from bumble.body.circadian import in_hours
 from bumble.entity.config import Config, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import RecordInvalidError
@@ -102,7 +101,7 @@ def waits_for(
         watched: Whether the owner sees what is printed.
     """
     zone, quiet_hours = ZoneInfo(identity.timezone), config.wake.quiet_hours
-    if reminder.provenance.by == provenance.ITSELF and in_hours(at, zone, quiet_hours):
+    if reminder.provenance.by == provenance.ITSELF and moments.in_hours(at, zone, quiet_hours):
         return "these are quiet hours, and nobody asked for it"
     if reminder.deliver == reminders.SESSION and not (
         watched and reminder.person == people.owner_id(entity, identity)

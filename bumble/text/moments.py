@@ -6,7 +6,7 @@ Before the first and behind the last of them, a clock or a hand was wrong: one r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -71,6 +71,22 @@ def gap(one: datetime, other: datetime) -> timedelta:
     holds nothing up for longer than the wait itself. What is done then has the right time.
     """
     return abs(one.astimezone(UTC) - other.astimezone(UTC))
+
+
+def seconds_between(earlier: datetime, later: datetime) -> float:
+    """Tell how many seconds really passed, negative if `later` comes first.
+
+    Python subtracts two that share a zone as wall clocks, an hour wrong across a DST change.
+    """
+    return (later.astimezone(UTC) - earlier.astimezone(UTC)).total_seconds()
+
+
+def in_hours(at: datetime, zone: tzinfo, hours: Collection[int]) -> bool:
+    """Tell whether the local clock shows one of these hours; a list may wrap midnight.
+
+    An hour that DST skips never comes, one that it repeats comes twice.
+    """
+    return at.astimezone(zone).hour in hours
 
 
 def day_text(at: datetime) -> str:

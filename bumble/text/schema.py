@@ -24,8 +24,8 @@ from typing import (
     cast,
     get_args,
     get_origin,
+    get_type_hints,
 )
-from typing import get_type_hints as hints
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError
@@ -99,7 +99,7 @@ Moment = Annotated[datetime, SANE_TIME]
 @functools.cache
 def fields(section: Any) -> Mapping[str, Any]:
     """Return the types of a struct's fields by name, annotations included."""
-    types_of = hints(section, include_extras=True)
+    types_of = get_type_hints(section, include_extras=True)
     return {name: types_of[name] for name in section.__struct_fields__}
 
 

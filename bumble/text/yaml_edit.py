@@ -55,10 +55,14 @@ def nested(keys: Sequence[str], item: Any, indent: int) -> str:
 
 def behind_key(item: Any, indent: int, columns_used: int) -> str:
     """Render what stands behind `key:`, its leading space or line break included."""
-    if isinstance(item, str) and "\n" in item and _fits_block(item):
+    is_long = isinstance(item, str) and "\n" in item
+    # a literal block reads back the same: nothing odd at its edges or unprintable
+    if is_long and not (item[0].isspace() or item.endswith("\n\n") or _ODD_IN_BLOCK.search(item)):
         return _block(item, indent + 2)
+    parts = item.values() if isinstance(item, Mapping) else ()
+    has_parts = any(isinstance(part, Mapping | list | tuple) and part for part in parts)
     text, is_split = inline(item), isinstance(item, Mapping | list | tuple) and bool(item)
-    fits = columns_used + indent + len(text) <= MAX_INLINE_COLUMNS and not _has_parts(item)
+    fits = columns_used + indent + len(text) <= MAX_INLINE_COLUMNS and not has_parts
     if not is_split or isinstance(item, Row) or fits:
         return " " + text
     pad = " " * (indent + 2)
@@ -69,20 +73,10 @@ def behind_key(item: Any, indent: int, columns_used: int) -> str:
     return "".join(f"\n{pad}- {inline(part)}" for part in item)
 
 
-def _has_parts(item: Any) -> bool:
-    parts = item.values() if isinstance(item, Mapping) else ()
-    return any(isinstance(part, Mapping | list | tuple) and part for part in parts)
-
-
 def _block(text: str, indent: int) -> str:
     pad, keep = " " * indent, "" if text.endswith("\n") else "-"
     body = text.removesuffix("\n").split("\n")
     return f" |{keep}\n" + "\n".join(pad + line if line else "" for line in body)
-
-
-def _fits_block(text: str) -> bool:
-    """Whether a literal block reads back the same: nothing odd at its edges or unprintable."""
-    return not (text[0].isspace() or text.endswith("\n\n") or _ODD_IN_BLOCK.search(text))
 
 
 def inline(item: Any) -> str:

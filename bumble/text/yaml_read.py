@@ -142,8 +142,6 @@ _FLOW = json.JSONDecoder(object_pairs_hook=_mapping)
 
 
 def _scalar(text: str) -> Any:
-    if text[:1] == '"':
-        return json.loads(text) if text[-1] == '"' and len(text) > 1 else MISSING
     if is_plain(text):
         return text
     if _INTEGER.fullmatch(text):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bumble.body import bars, circadian
+from bumble.body import bars
 from bumble.body.bars import Bar, Bars
 from bumble.body.config import BAR_NAMES
 from tests.support.body_defaults import NOON, TEMPERAMENT, bars_at
@@ -29,8 +29,8 @@ def stepped(start: Bars, hours: float, step_hours: float = 1 / 60) -> Bars:
     levels, passed = dict(start.levels), 0.0
     while passed < hours - 1e-9:
         step = min(step_hours, hours - passed)
-        hour = circadian.local_hour(start.at, UTC) + passed + step / 2
-        rhythm = circadian.factor(hour)
+        hour = start.at.hour + start.at.minute / 60 + passed + step / 2
+        rhythm = bars.rhythm(hour)
         values = {name: bar.value for name, bar in levels.items()}
         for name, bar in levels.items():
             rate = TEMPERAMENT[name].decay_percent_per_hour / 100 * rhythm
@@ -81,7 +81,7 @@ def test_a_high_bar_hurries_another(high: dict[str, float], hurried: str, factor
     start, rate = bars_at(**{hurried: 75.0}, **high), TEMPERAMENT[hurried].decay_percent_per_hour
     later = bars.advance(start, NOON + timedelta(minutes=30), UTC, TEMPERAMENT)
     rest = start.levels[hurried].rest
-    rhythm = circadian.factor(12.5)
+    rhythm = bars.rhythm(12.5)
     expected = rest + (75 - rest) * math.exp(-rate / 100 * factor * rhythm / 2)
     assert later.value(hurried) == pytest.approx(expected, abs=0.3)  # it idles, too
 

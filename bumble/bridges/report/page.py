@@ -170,15 +170,6 @@ class LifeReport(Struct, frozen=True):
     body: BodyOverTime
 
 
-class Stem(Struct, frozen=True):
-    """A feeling, in the drawing of all."""
-
-    x: float
-    top: float
-    at: datetime
-    felt: episodes_store.Imprint
-
-
 class Day(Struct, frozen=True):
     """A day of the timeline."""
 
@@ -267,8 +258,8 @@ def _heading(text: str) -> str:
     return part if mark.startswith("#") else ""
 
 
-def _stems(report: LifeReport) -> list[Stem]:
-    """Return the strongest feeling of each episode of the time that is drawn."""
+def _stems(report: LifeReport) -> list[dict[str, Any]]:
+    """Return the strongest feeling of each episode of the time that is drawn, and its place."""
     felt = [
         (entry.at, max(entry.record.imprints, key=lambda imprint: imprint.intensity))
         for entry in reversed(report.life.of(episodes_store.EPISODE))
@@ -277,12 +268,12 @@ def _stems(report: LifeReport) -> list[Stem]:
     span = (felt[-1][0] - felt[0][0]).total_seconds() or 1.0 if felt else 1.0
     room = WIDTH - 2 * STEM_INSET
     return [
-        Stem(
-            round(STEM_INSET + (at - felt[0][0]).total_seconds() / span * room, 1),
-            round(HEIGHT - imprint.intensity * HEIGHT, 1),
-            at,
-            imprint,
-        )
+        {
+            "x": round(STEM_INSET + (at - felt[0][0]).total_seconds() / span * room, 1),
+            "top": round(HEIGHT - imprint.intensity * HEIGHT, 1),
+            "at": at,
+            "felt": imprint,
+        }
         for at, imprint in felt
     ]
 

@@ -89,20 +89,16 @@ class MessageReader(Protocol):
         """
 
 
-class StateEmbedder(Protocol):
-    """An embedder that gives the states of tokens."""
-
-    multilingual: bool  # whether it reads other languages as well as English
-
-    def states(self, text: str) -> tuple[Floats, list[tuple[int, int]]]:
-        """Return states, shape (tokens, hidden), and where each token stands in the text."""
-
-
 class HeadReader:
     """A trained head over an embedder. Fulfils `MessageReader`."""
 
-    def __init__(self, embedder: StateEmbedder, weights: Mapping[str, Any]) -> None:
-        """Set up with weights as `weights` returns them."""
+    def __init__(self, embedder: Any, weights: Mapping[str, Any]) -> None:
+        """Set up.
+
+        Args:
+            embedder: One that gives the `states` of tokens, as `OnnxEmbedder` does.
+            weights: As `weights` returns them.
+        """
         self._embedder, self._weights = embedder, weights
         self._cuts = dict(zip(map(str, weights["cut_names"]), weights["cuts"], strict=True))
 
@@ -224,13 +220,12 @@ def weights(model: str) -> Mapping[str, Any] | None:
 
 def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return stored weights as floats: a matrix is 8-bit numbers with a scale a column."""
-    arrays = {}
-    for name, values in stored.items():
-        if name.endswith(".scale"):
-            continue
-        scale = np.float32(stored.get(f"{name}.scale", 1))
-        arrays[name] = values if values.dtype.kind == "U" else values.astype(np.float32) * scale
-    return arrays
+    scales = {name: np.float32(stored.get(f"{name}.scale", 1)) for name in stored}
+    return {
+        name: values if values.dtype.kind == "U" else values.astype(np.float32) * scales[name]
+        for name, values in stored.items()
+        if not name.endswith(".scale")
+    }
 
 
 _SHORTENED = patterns.compile(r"['’]\w{1,2}\b")

@@ -144,10 +144,9 @@ class CatalogEntry(Struct, frozen=True, forbid_unknown_fields=True):
             ValueError: If something does not.
         """
         names = [file.name for file in self.files]
-        if (self.embedding is None) is (self.kind == "embedding"):
-            raise ValueError("`embedding` says how a model of that kind is run, and no other")
-        if (self.chat is None) is (self.kind == "chat"):
-            raise ValueError("`chat` says how a model of that kind is run, and no other")
+        for kind, run in (("embedding", self.embedding), ("chat", self.chat)):
+            if (run is None) is (self.kind == kind):
+                raise ValueError(f"`{kind}` says how a model of that kind is run, and no other")
         if self.kind == "embedding" and names != [WEIGHTS, TOKENIZER]:
             raise ValueError(f"an embedding model has the files {WEIGHTS} and {TOKENIZER}")
         if len(set(names)) < len(names):

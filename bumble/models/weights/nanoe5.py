@@ -153,9 +153,7 @@ def parse(data: bytes) -> Packed:
 def _parse(data: bytes) -> Packed:
     if data[:4] != MAGIC:
         raise ValueError("it begins with something else")
-    hidden, layers, heads, inner, _, _, _, epsilon, block = struct.unpack_from("<7ifi", data, 8)
-    if block != BLOCK:
-        raise ValueError(f"blocks of {block} weights")
+    hidden, layers, heads, inner, _, _, _, epsilon, _ = struct.unpack_from("<7ifi", data, 8)
     at = 44
     count, *special, blob_bytes = struct.unpack_from("<5iQ", data, at)
     at += 28

@@ -99,12 +99,11 @@ def require(folder: Path, entry: CatalogEntry) -> Installed:
 
 def seal(place: Path, entry: CatalogEntry, source: str, facts: Mapping[str, Any]) -> None:
     """Write the manifest of a folder whose files have just been verified."""
-    stamps = []
-    for file in entry.files:
-        size, mtime_ns = _stamp(place / file.name)
-        stamps.append(
-            {"name": file.name, "sha256": file.sha256, "bytes": size, "mtime_ns": mtime_ns}
-        )
+    known = ((file, _stamp(place / file.name)) for file in entry.files)
+    stamps = [
+        {"name": file.name, "sha256": file.sha256, "bytes": size, "mtime_ns": mtime_ns}
+        for file, (size, mtime_ns) in known
+    ]
     manifest = {"schema": _SCHEMA, "source": source, "files": stamps, "facts": dict(facts)}
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     disk.write_atomic(place / MANIFEST, f"{text}\n".encode())

@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bumble.body import circadian
+from bumble.body import bars
+from bumble.text import moments
 
 BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
 
@@ -14,7 +15,7 @@ BERLIN, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata")
     ("hour", "expected"), [(8, 1.0), (14, 1.15), (20, 1.0), (2, 0.85), (26, 0.85), (11, 1.10607)]
 )
 def test_the_rhythm_peaks_in_the_afternoon_and_sinks_at_night(hour: float, expected: float) -> None:
-    assert circadian.factor(hour) == pytest.approx(expected, abs=1e-5)
+    assert bars.rhythm(hour) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -33,4 +34,4 @@ def test_the_rhythm_peaks_in_the_afternoon_and_sinks_at_night(hour: float, expec
 )
 def test_dream_hours_wrap_midnight_and_follow_dst(utc: str, *, expected: bool) -> None:
     at = datetime.fromisoformat(utc)
-    assert circadian.in_hours(at, BERLIN, [23, 0, 1, 2]) is expected
+    assert moments.in_hours(at, BERLIN, [23, 0, 1, 2]) is expected
