@@ -179,7 +179,9 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
-        title = titles.named(fact.title if shown.stands(fact.title) else "", text)
+        stands = shown.stands(fact.title)
+        given = fact.title if stands else " ".join(filter(shown.stands, fact.title.split()))
+        title = titles.named(f"{given[:1].upper()}{given[1:]}", text)
         title = title or titles.begun(text)
         if said:
             yield LearntFact(
@@ -217,6 +219,10 @@ def _plan_facts(
         book, replaced = after, replaced + count
     if replaced:
         told.append(f"{words.counted(replaced, 'sentence')} of knowledge replaced")
+    for fact, one in ((fact, one) for fact in kept for one in fact.replaces):
+        there = knowledge.find(book, one.title)
+        if there and one.text not in fact.text and one.text in words.sentences(there.text):
+            told.append(f"stays, for others may know it, too: {one.title}: {one.text}")
     told += [f"“{title}” {knowledge.NARROWED}" for title in knowledge.narrowed(before, book)]
     after = renaming.in_knowledge(renamings, book)
     why = why if after is book else f"{renamings[-1].was} is {renamings[-1].name}"

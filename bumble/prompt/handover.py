@@ -229,7 +229,8 @@ def _followed(runtime: Runtime, text: str, readers: Sequence[str]) -> str:
         prose = words.sentences("\n".join(row for row in rows if not row.startswith(">")))
         # as many of the last as have room; the rest is the episode's to tell
         end = reversed(tokens.leading(reversed(prose), STATE_TOKENS))
-        return "\n".join(filter(None, (titles.heading(story), words.paragraph(end))))
+        heading = titles.heading(story)
+        return "\n".join(filter(None, (heading and f"{heading}:", words.paragraph(end))))
 
     return _LINK.sub(told, text).strip(", \n")
 

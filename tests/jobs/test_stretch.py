@@ -227,6 +227,30 @@ def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity
     assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
 
 
+def test_what_others_know_as_well_stays_and_that_is_told(entity: Entity) -> None:
+    heard(entity, DOG)
+    six = claim("Biscuit has eaten six slippers.", "m1", rests=["eaten six slippers"])
+    dealt(entity, makes(six, knowledge=[fact("Slippers", six)]))
+    shown = entity.knowledge.read_text()
+    entity.knowledge.write_text(shown.replace("[only for sam]", "[only for bo, sam]"))
+    heard(
+        entity,
+        ("sam", "By the way it was seven slippers, not six."),
+        name="ses_2",
+        at=NOON - timedelta(minutes=50),
+    )
+    runtime = runtime_of(entity)
+    [job] = stretch.check(runtime).jobs
+    seven = claim("Seven of them were eaten, not six.", "m1", rests=["seven slippers, not six"])
+    # a title keeps what somebody said
+    put_right = [fact("Zurek slippers count", seven, replaces=["k1"])]
+    model = ScriptedModel([makes(seven, knowledge=put_right)])
+    done = apply(runtime, stretch.run(replace(runtime, model=model), job))
+    assert f"stays, for others may know it, too: Slippers: {six['text']}" in done.late
+    assert "Zurek" not in "".join(sections(entity))
+    assert {*sections(entity).values()} == {six["text"], seven["text"]}
+
+
 SIZES = ("sam", "The waist is 68 cm, the skirt 62 cm long. Neuza comes to lunch on Sunday.")
 SIZE = claim("The waist is 68 cm and the skirt 62 cm.", "m1", rests=["waist is 68 cm"])
 LUNCH = claim("Neuza comes to lunch on Sunday.", "m1", rests=["Neuza comes to lunch"])
