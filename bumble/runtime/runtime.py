@@ -115,7 +115,7 @@ class Runtime(Struct, frozen=True):
         is_large = (
             not self.local
             and not self.model.name.startswith("ollama:")  # which may read as slowly
-            and min(self.window_tokens, self.model.context_tokens or 0) >= LARGE_WINDOW_TOKENS
+            and self.window_tokens >= LARGE_WINDOW_TOKENS
             and self.config.prompt.preamble_max_tokens == PromptConfig().preamble_max_tokens
         )
         return LARGE_TIMES if is_large else 1

@@ -359,8 +359,8 @@ def test_a_message_that_says_little_brings_to_mind_what_those_before_it_do(ada: 
         return {one.name: one.text for one in done.composed.blocks if "nine years old" in one.text}
 
     assert list(brought("Do you remember Biscuit the dog?")) == ["knowledge"]
-    assert list(brought("What about him?")) == ["just before"]
-    assert list(brought("What about him?", new=True)) == []
+    assert "just before" in brought("What about him?")
+    assert "just before" not in brought("What about him?", new=True)
 
 
 @pytest.mark.parametrize(
