@@ -299,7 +299,7 @@ class PromptConfig(SettingGroup, frozen=True):
     """What goes into a prompt, and how much of it."""
 
     # what is recalled for one message: three times this default where a model elsewhere, but
-    # for Ollama's, tells of a window of 32,000 tokens; on a CPU each hundred is seconds
+    # for Ollama's, has a window of 32,000 tokens; on a CPU each hundred is seconds
     preamble_max_tokens: Count = 700
     preamble_reflex_max_tokens: Count = 200  # likewise for a reflex
     body_max_tokens: Count = 180  # of these, for the body; it needs them only when it is loud
