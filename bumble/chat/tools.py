@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -42,8 +42,11 @@ from bumble.records import (
 )
 from bumble.records.sessions import Message, Session
 from bumble.runtime import body_state, people, rules, schedule
-from bumble.runtime.runtime import OutsideTools, Plan, Result, Runtime
+from bumble.runtime.runtime import Plan, Result, Runtime
 from bumble.text import moments, schema, stop_words, tokens, words
+
+if TYPE_CHECKING:
+    from bumble.chat.mcp_servers import Servers
 
 WHY_TOKENS = 12  # of a reminder, in the title of its commit
 MOST_UNSAID, UNSAID_CHARS = 3, 80  # lines that are named, each so long
@@ -126,7 +129,7 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
     if problem is not None:
         return Result(f"failed: {problem.message}", failed=True)
     try:
-        outside = context.runtime.outside if found in context.outside else None
+        outside: Servers | None = context.runtime.outside if found in context.outside else None
         if outside or WORK[name].keeps:
             secrets.refuse(*(str(value) for value in arguments.values()))
         if outside:
@@ -723,7 +726,7 @@ INTRODUCTION = (
 )
 
 
-def outside(runtime: Runtime, session: Session) -> OutsideTools | None:
+def outside(runtime: Runtime, session: Session) -> Servers | None:
     """Return the tools of other programs that those who take part may have used.
 
     They act with the owner's rights: nobody else's words start one.

@@ -82,7 +82,14 @@ def show(opened: Opened) -> None:
             {"name": affect.name, "intensity": round(affect.intensity, 4)}
             for affect in soma.affects
         ],
-        "hormones": _hormones(soma, named=opened.config.soma.hormones.show_names),
+        "hormones": {
+            hormones.shown_name(name, named=opened.config.soma.hormones.show_names): {
+                "level": round(soma.hormones.levels[name], 4),
+                "rest": hormones.REST[name],
+                "label": label,
+            }
+            for name, label in hormones.labels(soma.hormones).items()
+        },
         "tone": hormones.tone(soma.hormones),
         "impulses": list(bars.ready_impulses(soma.bars)),
         "fired": {name: at.isoformat() for name, at in soma.bars.fired.items()},
@@ -91,9 +98,13 @@ def show(opened: Opened) -> None:
         "noise": [fragment_data(fragment) for fragment in soma.noise],
         "maturity": round(hormones.maturity(met), 4),
     }
-    output.result(
-        opened.shell, "soma", data, [_title(opened, stored_at), *_lines(opened, soma, data)]
-    )
+    written = f"last written {listing.when(stored_at, opened)}"
+    if stored_at is None:
+        written = "as it is born, nothing has moved it yet"
+    elif stored_at > opened.now:
+        written += ", later than that: it is shown as it was then"
+    title = f"{opened.identity.name}'s body, {listing.when(opened.now, opened)}; {written}"
+    output.result(opened.shell, "soma", data, [title, *_lines(opened, soma, data)])
 
 
 @app.command()
@@ -103,18 +114,6 @@ def tick(opened: Opened, flags: command.JobFlags) -> None:
     from bumble.cli import run_job
 
     run_job.perform(opened, flags, "soma tick", body_state.check_tick, body_state.run_tick)
-
-
-def _hormones(soma: Soma, *, named: bool) -> dict[str, dict[str, Any]]:
-    """Return levels and labels by the names that are to be shown."""
-    return {
-        hormones.shown_name(name, named=named): {
-            "level": round(soma.hormones.levels[name], 4),
-            "rest": hormones.REST[name],
-            "label": label,
-        }
-        for name, label in hormones.labels(soma.hormones).items()
-    }
 
 
 def _lines(opened: Opened, soma: Soma, data: dict[str, Any]) -> list[str]:
@@ -141,16 +140,6 @@ def _lines(opened: Opened, soma: Soma, data: dict[str, Any]) -> list[str]:
         *(("noise", noise.line(fragment)) for fragment in soma.noise),
     ]
     return [*output.table(parts, indent="  "), "", *listing.details(rows)]
-
-
-def _title(opened: Opened, at: datetime | None) -> str:
-    name, now = opened.identity.name, opened.shell.now()
-    written = f"last written {listing.when(at, opened)}"
-    if at is None:
-        written = "as it is born, nothing has moved it yet"
-    elif at > now:
-        written += ", later than that: it is shown as it was then"
-    return f"{name}'s body, {listing.when(now, opened)}; {written}"
 
 
 def _draw_bar(value: float, rest: float) -> str:

@@ -55,7 +55,7 @@ def check_tree(entity: Entity) -> Iterator[Finding]:
     for place, folders, names in os.walk(entity.root, onerror=refused.append):
         inside = Path(place).relative_to(entity.root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
-        folders[:] = sorted(name for name in folders if name not in (".git", ".bumble"))
+        folders[:] = sorted(name for name in folders if name != ".git")
         entries = sorted([*folders, *names])
         spelt = ((unicodedata.normalize("NFC", name).casefold(), name) for name in entries)
         for first, name in twice(spelt):
@@ -72,11 +72,6 @@ def check_tree(entity: Entity) -> Iterator[Finding]:
                     disk.readable(prefix + name),
                 )
             yield from _check_link(entity.root, prefix, name)
-    for place, folders, names in os.walk(entity.root / PRIVATE):
-        inside = Path(place).relative_to(entity.root).as_posix()
-        for name in sorted([*folders, *names]):
-            yield from _check_link(entity.root, f"{inside}/", name)
-    yield from _check_link(entity.root, "", PRIVATE)
     for error in refused:
         yield Finding(
             "folder-unreadable",
@@ -121,17 +116,23 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
         )
         return
     left = write_ahead.leftovers(entity.root)
-    about = {place: _targets(place) for place in (*left.foreign, *uncommitted.foreign(entity.root))}
-    for place, paths in about.items():
-        if paths is not None:
-            what = output.few([disk.readable(path[:200]) for path in paths], MOST_SHOWN)
+    for place in (*left.foreign, *uncommitted.foreign(entity.root)):
+        if (paths := _targets(place)) is None:
             yield Finding(
-                "change-foreign",
-                f"a change another installation left half done, of {what or 'no file'}; if it is"
-                " yours, take it over",
-                entity.relative(place),
-                fix="bumble doctor --adopt",
+                "change-unreadable",
+                "a cut-off change can't be read: move it away",
+                f"{entity.relative(place)}/{write_ahead.INTENT}",
+                fix=f"mv {shlex.quote(str(place))} {shlex.quote(str(entity.private))}",
             )
+            continue
+        what = output.few([disk.readable(path[:200]) for path in paths], MOST_SHOWN)
+        yield Finding(
+            "change-foreign",
+            f"a change another installation left half done, of {what or 'no file'}; if it is"
+            " yours, take it over",
+            entity.relative(place),
+            fix="bumble doctor --adopt",
+        )
     for folder in left.tracked:
         yield Finding(
             "change-tracked",
@@ -146,14 +147,6 @@ def check_leftovers(entity: Entity) -> Iterator[Finding]:
             entity.relative(folder),
             fix=MEND,
         )
-    for folder in left.foreign:
-        if about[folder] is None:
-            yield Finding(
-                "change-unreadable",
-                "a cut-off change can't be read: move it away",
-                f"{entity.relative(folder)}/{write_ahead.INTENT}",
-                fix=f"mv {shlex.quote(str(folder))} {shlex.quote(str(entity.private))}",
-            )
     for relative in map(entity.relative, write_ahead.stray_files(entity.root)):
         yield Finding(
             "cache-stray" if relative.startswith(f"{PRIVATE}/") else "file-stray",

@@ -144,42 +144,25 @@ def quicken(command: Any) -> Any:
     return command
 
 
-def _text(value: Any, param: Any, ctx: Any) -> Any:
-    """Refuse what is no text: it would be stored, and no later command could read it."""
-    try:
-        if isinstance(value, str):
-            return argument(value)
-        if isinstance(value, list | tuple):
-            return type(value)(
-                argument(element) if isinstance(element, str) else element for element in value
-            )
-    except ValueError:
-        raise typer.BadParameter("it is not UTF-8 text", ctx=ctx, param=param) from None
-    return value
-
-
 class _Plain:
     """Stands where typer's adapter would, and makes way for it when that is needed."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Turn what was typed into what the command takes."""
-        wanted, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
-        many = param.multiple or param.nargs == -1
+        wanted = param.type_descriptor.annotation
         if value is None:
-            return () if many else None
-        if wanted is not Path:  # the name of a file may be any bytes
-            value = _text(value, param, ctx)
-        if not (info.parser or info.exists or info.resolve_path):
-            if wanted is str and type(value) is str:
-                return value
-            if (
-                wanted is Path and value == ""
-            ):  # of an unset variable; it would mean the folder here
+            return () if param.multiple or param.nargs == -1 else None
+        if wanted is Path:  # the name of a file may be any bytes
+            if value == "":  # of an unset variable; it would mean the folder here
                 raise typer.BadParameter("it is empty", ctx=ctx, param=param)
-            if wanted is Path and isinstance(value, str | Path) and not many:
-                return Path(value)
-            if wanted == list[str] and not isinstance(value, str):
-                return list(value)
+            return Path(value)
+        try:
+            if wanted is str:
+                return argument(value)
+            if wanted == list[str]:
+                return list(map(argument, value))
+        except ValueError:  # it would be stored, and no later command could read it
+            raise typer.BadParameter("it is not UTF-8 text", ctx=ctx, param=param) from None
         if wanted in (int, float) and type(value) is wanted and value == param.default:
             return value
         param._runtime_param = None

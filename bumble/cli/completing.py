@@ -31,20 +31,17 @@ def main(argv: Sequence[str]) -> int:
         argv: The shell's name, then the words behind `bumble`, as they were typed in bash, and
             without their quotation marks in others.
     """
-    shell, *typed = argv
-    typed = _joined(typed) if shell == "bash" else typed
-    *before, last = typed or [""]
-    quote = last[:1] if shell == "bash" and last[:1] in "'\"" and last else ""
-    before = [_unquoted(word) for word in before] if shell == "bash" else before
-    start = _unquoted(last) if shell == "bash" else last
-    lead, values = offers(before, start)
-    fitting = [word for word in values if word.startswith(start.removeprefix(lead))]
-    lead = "" if shell == "bash" else lead  # `=` ends a word there
+    is_bash, typed = argv[0] == "bash", argv[1:]
+    *before, last = (_joined(typed) if is_bash else typed) or [""]
+    quote = last[:1] if is_bash and last.startswith(("'", '"')) else ""
+    meant = _unquoted if is_bash else str
+    lead, values = offers([meant(word) for word in before], meant(last))
+    start = meant(last).removeprefix(lead)
+    fitting = [word for word in values if word.startswith(start) and word.isprintable()]
     for word in dict.fromkeys(fitting[:MAX_VALUES]):
-        if word.isprintable() and not any("\ud800" <= char <= "\udfff" for char in word):
-            shown = _quoted(word, quote) if shell == "bash" else lead + word
-            if shown:
-                sys.stdout.buffer.write(f"{shown}\n".encode())
+        shown = _quoted(word, quote) if is_bash else lead + word  # `=` ends a word in bash
+        if shown:
+            sys.stdout.buffer.write(f"{shown}\n".encode())
     return 0
 
 

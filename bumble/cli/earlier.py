@@ -47,9 +47,6 @@ TAG = "bumble-format-{version}"
 UNION_OF_TRANSCRIPTS = "/sessions/**/*.jsonl merge=union"
 
 
-Texts = dict[str, str]  # of the files that a format is made of; empty: there is none
-
-
 class Migration(Struct, frozen=True):
     """What brings a folder to the present format."""
 
@@ -70,11 +67,15 @@ def plan(root: Path) -> Migration:
     before = {name: setting_files.SettingsFile(root / name, name, root).read() for name in names}
     if not (source := before[ENTITY_FILE]):
         raise NotAnEntityError(root)
-    version, texts = _version(root, source), before.copy()
-    lines = _without_retired(texts, source)
+    version, values = _version(root, source), yaml_edit.parse_mapping(source)
+    texts = before | {ENTITY_FILE: layers.without_retired(source)}
+    lines = [
+        f"{ENTITY_FILE}: {'.'.join(keys)}: {layers.value_at(values, keys)} goes:"
+        f" {layers.reason(keys)}"
+        for keys in layers.found(values)
+    ]
     why, parted = f"format {settings.SCHEMA_VERSION}", list[changes.Change]()
     if version < settings.SCHEMA_VERSION:
-        lines += _by_meaning(texts) if version == 1 else []
         lines += _completed(texts)
         entity = Entity(root)
         parted = [
@@ -172,28 +173,13 @@ def _version(root: Path, source: str) -> int:
     return version
 
 
-def _without_retired(texts: Texts, source: str) -> list[str]:
-    """Drop settings that are gone; return what changes, for people."""
-    values = yaml_edit.parse_mapping(source)
-    texts[ENTITY_FILE] = layers.without_retired(source)
-    return [
-        f"{ENTITY_FILE}: {'.'.join(keys)}: {layers.value_at(values, keys)} goes:"
-        f" {layers.reason(keys)}"
-        for keys in layers.found(values)
-    ]
-
-
-def _by_meaning(texts: Texts) -> list[str]:
-    """Have transcripts merged by meaning, which came with format 2."""
-    attributes = texts[ATTRIBUTES]
-    by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
-    texts[ATTRIBUTES] = attributes.replace(UNION_OF_TRANSCRIPTS, by_meaning)
-    return [f"{ATTRIBUTES}: {by_meaning}"] if texts[ATTRIBUTES] != attributes else []
-
-
-def _completed(texts: Texts) -> list[str]:
-    """Name what new kinds of records need of git, and the format."""
+def _completed(texts: dict[str, str]) -> list[str]:
+    """Name, in the texts of its files, what new kinds need of git, and the format."""
     lines = []
+    if UNION_OF_TRANSCRIPTS in texts[ATTRIBUTES]:  # they are merged by meaning since format 2
+        by_meaning = UNION_OF_TRANSCRIPTS.replace("union", "bumble")
+        texts[ATTRIBUTES] = texts[ATTRIBUTES].replace(UNION_OF_TRANSCRIPTS, by_meaning)
+        lines.append(f"{ATTRIBUTES}: {by_meaning}")
     for name in (ATTRIBUTES, IGNORES):
         text = texts[name]
         if missing := check_folder.missing_rules(text, name):
@@ -265,15 +251,9 @@ MOST_FOLDERS = 8  # of one entity
 IN_USE_SECONDS = 600  # a folder that was used so lately may be in use
 
 
-class PastFolder(Struct, frozen=True):
-    """A folder as it was."""
-
-    root: Path
-    commit: past.PastCommit | None  # None: there is no history, so its records' own times tell
-    why: str = ""  # there is no history
-
-
-def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFolder:
+def make(
+    entity: Entity, moment: datetime, cache: Path, zone: tzinfo
+) -> tuple[Path, past.PastCommit | None, str]:
     """Return an entity's folder as it was at a time.
 
     Args:
@@ -281,6 +261,10 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
         moment: The time.
         cache: Where such folders of this entity lie.
         zone: Its time zone.
+
+    Returns:
+        The folder, and the commit it is of; None where its records' own times tell, since there is
+        no history, and why there is none.
 
     Raises:
         PastMissingError: If there was nothing then, or somebody can't be forgotten in it.
@@ -313,7 +297,7 @@ def make(entity: Entity, moment: datetime, cache: Path, zone: tzinfo) -> PastFol
     key = f"{settings.SCHEMA_VERSION} {key}"
     digest = disk.sha256(key.encode(errors="surrogateescape") + b"\0" + names)
     name = f"{commit.tree}-{digest[:12]}" if commit else f"times-{digest[:32]}"
-    return PastFolder(_made(cache, name, fill), commit, why)
+    return _made(cache, name, fill), commit, why
 
 
 def _forget(root: Path, folder: Path, names: bytes, moment: datetime, zone: tzinfo) -> None:
@@ -342,22 +326,14 @@ def _made(cache: Path, name: str, fill: Callable[[Path], None]) -> Path:
         with suppress(OSError):
             os.utime(target)
         return target
-    # make room for one more: those that were used longest ago go
-    for path in _folders(cache)[MOST_FOLDERS - 1 :]:
-        with suppress(OSError):
+    with suppress(OSError):  # make room for one more: those that were used longest ago go
+        whole = [path for path in cache.iterdir() if not path.name.startswith(".")]
+        for path in sorted(whole, key=lambda path: -path.stat().st_mtime)[MOST_FOLDERS - 1 :]:
             if path.stat().st_mtime < time.time() - IN_USE_SECONDS:
                 disk.clear(path)
     with destination.folder(target) as draft:
         fill(draft)
     return target
-
-
-def _folders(cache: Path) -> list[Path]:
-    """Return the folders that are whole, the latest used first."""
-    with suppress(OSError):
-        whole = [path for path in cache.iterdir() if not path.name.startswith(".")]
-        return sorted(whole, key=lambda path: -path.stat().st_mtime)
-    return []
 
 
 COMMIT_CHARS = 10
@@ -377,12 +353,12 @@ def open_past(opened: Opened, text: str) -> Opened:
     if at > now:
         raise UsageError(f"--as-of {text}: that {'day ' if is_day else ''}has yet to come")
     moment = min(at + timedelta(days=1) - timedelta(seconds=1), now) if is_day else at
-    folder = make(live, moment, shell.cache_of("past", live.root), opened.zone)
-    entity = Entity(folder.root, live.approval)
+    root, commit, lacks = make(live, moment, shell.cache_of("past", live.root), opened.zone)
+    entity = Entity(root, live.approval)
     # What was is for this process: its index lies beside it, and never on a server.
     flags = opened.settings.flags() | {"index.backend": "sqlite"}
     then = settings.load(entity.file, shell.user_file, shell.environ, flags, home=live.root)
-    identity, shell.now_given = identity_of(shell, folder.root, then), moment
+    identity, shell.now_given = identity_of(shell, root, then), moment
     past = replace(
         opened,
         entity=entity,
@@ -392,13 +368,13 @@ def open_past(opened: Opened, text: str) -> Opened:
     )
     # say what is shown, and how sure that is
     when = listing.when(moment, past)
-    if (commit := folder.commit) is not None:
+    if commit is not None:
         made = f"commit {commit.id[:COMMIT_CHARS]} of {listing.when(commit.at, past)}"
         output.say(f"As of {when}: {made}.")
     else:
         output.warn(
             shell,
-            f"As of {when} by the records' own times, since there is no history ({folder.why}): "
+            f"As of {when} by the records' own times, since there is no history ({lacks}): "
             "what was changed or taken out since is not seen, nor how the body was.",
         )
     return past

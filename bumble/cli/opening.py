@@ -198,17 +198,6 @@ def _enclose(shell: Shell, root: Path) -> None:
         )
 
 
-def _tell_of_foreign(shell: Shell, root: Path) -> None:
-    """Say that work of another installation waits, which is not done unasked."""
-    if waiting := [*write_ahead.leftovers(root).foreign, *uncommitted.foreign(root)]:
-        count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
-        output.warn(
-            shell,
-            f"{count} that another installation left half done in {folder.PRIVATE}: not touched.\n"
-            "If they are yours, `bumble doctor --adopt` finishes them.",
-        )
-
-
 def open_entity(
     shell: Shell,
     folder_option: Path | None,
@@ -243,7 +232,13 @@ def open_entity(
     timeout = wait if isinstance(wait, float) else changes.DEFAULT_LOCK_TIMEOUT_SECONDS
     changes.recover(root, timeout_seconds=timeout)
     is_settled = settle_git(shell, root, timeout_seconds=timeout, reads=reads or incognito)
-    _tell_of_foreign(shell, root)
+    if waiting := [*write_ahead.leftovers(root).foreign, *uncommitted.foreign(root)]:
+        count = f"{len(waiting)} change{'s' if len(waiting) > 1 else ''}"
+        output.warn(
+            shell,
+            f"{count} that another installation left half done in {folder.PRIVATE}: not touched.\n"
+            "If they are yours, `bumble doctor --adopt` finishes them.",
+        )
     read, entity = _settings(shell, folder.Entity(root), flags)
     opened = Opened(shell, entity, why, read, identity_of(shell, root, read))
     if incognito:

@@ -27,10 +27,6 @@ class ReaderLeftError(Exception):
     """Whoever read the output has gone, as `| head` does; not an error of anybody's."""
 
 
-def _json(data: Any) -> str:
-    return f"{json.dumps(data, ensure_ascii=False, indent=2)}\n"
-
-
 def result(
     shell: Shell,
     command: str,
@@ -40,37 +36,33 @@ def result(
 ) -> None:
     """Print the result of a command: `data` with --json, else `text`; `problem` cut it short."""
     if shell.json:
-        told = envelope(shell, command, data)
-        if problem is not None:
-            told["error"] = {
-                "kind": type(problem).__name__,
-                "exit_code": problem.exit_code,
-                "message": str(problem),
-            }
-        piece(_json(told))
+        code = 0 if problem is None else problem.exit_code
+        _answer(shell, command, data, type(problem).__name__, code, str(problem))
         return
     lines = [text] if isinstance(text, str) else list(text)
     if lines:
         piece("".join(f"{line}\n" for line in lines))
 
 
-def envelope(shell: Shell, command: str, data: Any) -> dict[str, Any]:
-    """Return what every --json answer is wrapped in."""
-    return {
+def _answer(shell: Shell, command: str, data: Any, kind: str, code: int, message: str) -> None:
+    """Print an answer as --json has it; with an exit code what went wrong, too."""
+    answer = {
         "schema": f"bumble/{command.replace(' ', '-')}/1",
         "command": command,
         "entity": shell.entity_name,
         "data": data,
         "warnings": shell.warnings,
     }
+    if code:
+        answer["error"] = {"kind": kind, "exit_code": code, "message": message}
+    piece(f"{json.dumps(answer, ensure_ascii=False, indent=2)}\n")
 
 
 def error(shell: Shell, message: str, *, kind: str, code: int) -> None:
     """Say what went wrong: on stderr, and with --json on stdout for the program that reads it."""
     message = "\n".join(_without_middle(line) for line in message.split("\n"))
     if shell.json:
-        told = {"kind": kind, "exit_code": code, "message": message}
-        piece(_json({**envelope(shell, shell.command, None), "error": told}))
+        _answer(shell, shell.command, None, kind, code, message)
     say(f"error: {message}")
 
 

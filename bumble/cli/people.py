@@ -126,6 +126,11 @@ def talks(opened: opening.Opened) -> listing.Listing[session_files.SessionInfo]:
     return listing.Listing(tuple(in_order), infos.broken)
 
 
+def is_first(opened: opening.Opened) -> bool:
+    """Whether nobody has said anything yet."""
+    return next(session_files.infos(opened.entity.sessions), None) is None
+
+
 def find_session(opened: opening.Opened, session_id: str) -> session_files.SessionInfo:
     """Find a conversation by its id, by an end that no other id has, or as `last`.
 

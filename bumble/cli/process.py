@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import count, takewhile
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -324,9 +325,4 @@ def hide_environment() -> None:
 
 def _addresses(entries: Any) -> set[int]:
     """Return where the variables lie that a list of pointers names, which ends with none."""
-    addresses: set[int] = set()
-    position = 0
-    while address := entries[position]:
-        addresses.add(int(address))
-        position += 1
-    return addresses
+    return set(takewhile(bool, map(entries.__getitem__, count())))

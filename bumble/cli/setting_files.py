@@ -93,14 +93,12 @@ def edit(
         raise settings.invalid(str(place.path), error) from error
     if after == before:
         return before, after
-    now = None
+    known = settings.load()
     with suppress(SettingInvalidError):  # this edit may be what mends it
-        now = load(shell, place)
-    if now is not None:
-        _check_together(now, place, after)
+        known = load(shell, place)
+        _check_together(known, place, after)
     if dry_run:
         return before, after
-    known = now or settings.load()
     wait = known.config.limits.lock_timeout_seconds if lock_timeout is None else lock_timeout
     if place.root is None:
         path = place.path.resolve()  # may be a link into a collection of such files

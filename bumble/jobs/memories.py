@@ -219,9 +219,9 @@ def _plan_facts(
         book, replaced = after, replaced + count
     if replaced:
         told.append(f"{words.counted(replaced, 'sentence')} of knowledge replaced")
-    for fact, one in ((fact, one) for fact in kept for one in fact.replaces):
+    for new, one in ((fact, each) for fact in kept for each in fact.replaces):
         there = knowledge.find(book, one.title)
-        if there and one.text not in fact.text and one.text in words.sentences(there.text):
+        if there and one.text not in new.text and one.text in words.sentences(there.text):
             told.append(f"stays, for others may know it, too: {one.title}: {one.text}")
     told += [f"“{title}” {knowledge.NARROWED}" for title in knowledge.narrowed(before, book)]
     after = renaming.in_knowledge(renamings, book)

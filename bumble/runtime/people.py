@@ -145,8 +145,15 @@ def plan_met(
     """
     record = find_person(runtime, person)
     note = relationships.PendingNote(met, at, _by_form(session))
-    known = record or _stub(person, name, at, session)
-    scores = _after_exchange(runtime, known, at, session)
+    known, scores = record or _stub(person, name, at, session), None
+    if _is_scalar(runtime, known):  # nobody knows yet what good it did
+        last, said = known.last_interaction or at, session.messages[-1:]
+        scores = familiarity.after_exchange(
+            _present(known),
+            silence_hours=max(0.0, (at - last).total_seconds() / 3600),
+            interactions=known.interaction_count + 1,
+            meaningful=significance.is_meaningful(said[0].text if said else "", used_tool=False),
+        )
     why = f"talked with {name}" if record else f"meet {name}"
     change = relationships.plan_met(known, at, why, scores=scores, name=name, met=note)
     return Change(change.path, why, change.data) if change and record is None else change
@@ -286,22 +293,6 @@ def _is_scalar(runtime: Runtime, person: relationships.Relationship) -> bool:
 def _present(person: relationships.Relationship) -> relationships.Scores:
     """Return the scores as stored; those of somebody new where there are none yet."""
     return person.scores if person.source.meta.get("scores") else familiarity.STRANGER
-
-
-def _after_exchange(
-    runtime: Runtime, person: relationships.Relationship, at: datetime, session: Session
-) -> relationships.Scores | None:
-    """Return the scores after one more exchange, of which nobody knows yet what good it did."""
-    if not _is_scalar(runtime, person):
-        return None
-    scores, last = _present(person), person.last_interaction or at
-    last_text = session.messages[-1].text if session.messages else ""
-    return familiarity.after_exchange(
-        scores,
-        silence_hours=max(0.0, (at - last).total_seconds() / 3600),
-        interactions=person.interaction_count + 1,
-        meaningful=significance.is_meaningful(last_text, used_tool=False),
-    )
 
 
 def interactions(runtime: Runtime) -> int:

@@ -7,7 +7,7 @@ that are on. What it remembers (the living memory too) is no rule: that is shown
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -61,19 +61,14 @@ def read(entity: Entity, known: settings.Settings) -> list[approvals.Rule]:
     """Return the rules of an entity; what can't be read is none."""
     found = list(known.rules)
     names = known.config.prompt.bootstrap_files
-    for path in _files(entity, names):
+    paths = [knowledge.PATH, *(name for name in names if name != working.PATH)]
+    for kind in (skills.SKILL, automations.AUTOMATION):
+        paths += map(entity.relative, kind.paths(entity))
+    for path in paths:
         with suppress(UserError, OSError):
             data = companions.read(entity.root, path)
             found += in_file(path, data or b"", names) if data else ()
     return found
-
-
-def _files(entity: Entity, prompt_files: Sequence[str]) -> Iterator[str]:
-    """Yield the files that may hold rules, entity.yaml excepted."""
-    yield knowledge.PATH
-    yield from (name for name in prompt_files if name != working.PATH)
-    for kind in (skills.SKILL, automations.AUTOMATION):
-        yield from map(entity.relative, kind.paths(entity))
 
 
 def in_file(path: str, data: bytes, prompt_files: Sequence[str]) -> list[approvals.Rule]:

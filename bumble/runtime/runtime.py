@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field
@@ -39,22 +39,6 @@ class Result(Struct, frozen=True):
     trust: str = ""  # the lowest tier among what it found, if it is a quoted one
 
 
-class OutsideTools(Protocol):
-    """The tools of other programs that the owner lists."""
-
-    def called_for(self, text: str) -> bool:
-        """Whether a message names one of the programs, or what it is for."""
-
-    def offered(self, text: str) -> tuple[protocol.Tool, ...]:
-        """Start what a message may need, and return its tools; what fails is said, not raised."""
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
-        """Carry out a call; never raises for what the other program does."""
-
-    def close(self) -> None:
-        """End all that was started."""
-
-
 T = TypeVar("T")
 ProfileName = Literal["reflex", "deliberate"]  # of a turn: how much it is worth thinking about
 TEMPERATURE = 0.7  # for models of which the catalog knows nothing
@@ -79,7 +63,7 @@ class Runtime(Struct, frozen=True):
     temperature: float = TEMPERATURE  # what suits the model, unless the settings name another
     tell: Callable[[str], None] = lambda _: None  # hears what a person should know
     show: Callable[[str], None] | None = None  # prints a line for the owner; None: nobody sees it
-    outside: OutsideTools | None = None  # tools of other programs that the owner lists
+    outside: Any = None  # tools of other programs that the owner lists, `chat.mcp_servers.Servers`
     # distills what a compaction takes out of view, of it at most so many windows; a job, above here
     flush: Callable[[Any, JobResult, int], JobResult] | None = None
 

@@ -204,8 +204,8 @@ def akin(stem: str, other: str, shared_letters: int) -> bool:
     return min(len(stem), len(other)) >= length and stem[:length] == other[:length]
 
 
-def shared_start(word: str, other: str) -> int:
-    """Count the letters that two words begin with alike."""
+def shared_start(word: Iterable[object], other: Iterable[object]) -> int:
+    """Count the letters that two words begin with alike; or bytes, or messages."""
     pairs = zip(word, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

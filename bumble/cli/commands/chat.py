@@ -10,7 +10,7 @@ import typer
 
 from bumble.cli import command, newborn, opening, output, people, process, writing
 from bumble.cli.models import chat_model, model_view
-from bumble.cli.talk import beginning, turn_view
+from bumble.cli.talk import turn_view
 from bumble.entity.folder import ENTITY_FILE
 from bumble.errors import AnswerInvalidError, UsageError
 from bumble.models.weights import choice
@@ -119,7 +119,7 @@ def chat(
         cognition__loop__max_tool_rounds=max_tool_rounds,
         limits__lock_timeout_seconds=lock_timeout,
     )
-    if not (yes or incognito) and chat_model.is_open(opened) and beginning.is_first(opened):
+    if not (yes or incognito) and chat_model.is_open(opened) and people.is_first(opened):
         opened = opened.with_settings() if model_view.ask(opened) else opened
     output.sign(f"{opened.identity.name} wakes …", shell.environ)
     typed = message is not None and message != ["-"]  # else it is nothing but text
@@ -131,36 +131,17 @@ def chat(
         opened, speaker, yes=yes, writes=not incognito, present=present
     ) as talk:
         talk.begin(session_id=session and people.find_session(opened, session).id, new=new_session)
-        settles = _talk(
-            talk,
-            first,
-            typed=typed,
-            yes=yes,
-            usage=usage or opened.config.output.usage,
-            debug_prefix=debug_prefix,
-        )
+        usage = usage or opened.config.output.usage
+        if first is None:
+            from bumble.cli.talk import repl  # the prompt takes its time
+
+            repl.run(talk, usage=usage, debug_prefix=debug_prefix)
+            return
+        talk.introduce(first.text, yes=yes)
+        answer(talk, first, typed=typed, usage=usage, debug_prefix=debug_prefix)
+        settles = talk.after_answer()
     if settles:
         conversation.in_background(opened)
-
-
-def _talk(
-    talk: Conversation,
-    first: turn_view.Typed | None,
-    *,
-    typed: bool,
-    yes: bool,
-    usage: bool,
-    debug_prefix: bool,
-) -> bool:
-    """Answer one message, or go on until the person leaves; whether something is left to settle."""
-    if first is None:
-        from bumble.cli.talk import repl  # the prompt takes its time
-
-        repl.run(talk, usage=usage, debug_prefix=debug_prefix)
-        return False
-    beginning.introduce(talk, first.text, yes=yes)
-    answer(talk, first, typed=typed, usage=usage, debug_prefix=debug_prefix)
-    return talk.after_answer()
 
 
 def _make_if_missing(

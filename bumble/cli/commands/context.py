@@ -44,7 +44,11 @@ def _reports(
         ] = False,
     ) -> None:
         opened.shell.json |= name == "json"
-        report = _report(opened, speaker, message, session, estimate=estimate)
+        report = None  # that of the last request is asked for, if there is one
+        if not estimate and message is None and speaker is None:
+            of = people.find_session(opened, session).id if session is not None else ""
+            report = conversation.last_report(opened, of)
+        report = report or _estimated(opened, speaker, message, session)[0]
         output.result(
             opened.shell, f"context {name}", context_report.to_data(report), lines(report)
         )
@@ -88,22 +92,6 @@ def _written(message: dict[str, Any]) -> str:
         json.dumps(call["function"], ensure_ascii=False) for call in message.get("tool_calls", ())
     ]
     return "\n".join([*filter(None, [message.get("content", "")]), *calls])
-
-
-def _report(
-    opened: opening.Opened,
-    speaker: str | None,
-    message: str | None,
-    session: str | None,
-    *,
-    estimate: bool,
-) -> context_report.ContextReport:
-    """Return the report of the last request if that is asked for and there is one."""
-    if not estimate and message is None and speaker is None:
-        of = people.find_session(opened, session).id if session is not None else ""
-        if (stored := conversation.last_report(opened, of)) is not None:
-            return stored
-    return _estimated(opened, speaker, message, session)[0]
 
 
 def _estimated(

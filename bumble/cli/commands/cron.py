@@ -126,13 +126,6 @@ def change_crontab(job: Job, text: str, environ: Mapping[str, str], *, writes: b
     return list(kind.changed_lines(before, after, context=0))[1:]
 
 
-def commands_in(crontab: str, job: Job) -> list[str]:
-    """Return the lines of an entity's block that cron runs, as they stand there."""
-    lines, span = _split(crontab, job)
-    within = lines[slice(*span)] if span else []
-    return [line.strip() for line in within if line.strip() and not line.lstrip().startswith("#")]
-
-
 def units(job: Job) -> dict[str, str]:
     """Return the systemd units of an entity's ticks, by file name."""
     command = " ".join(map(_quoted, job.arguments))
@@ -149,35 +142,6 @@ def _quoted(word: str) -> str:
     """Quote a word of an ExecStart line, where % and $ have meanings of their own."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("%", "%%").replace("$", "$$") + '"'
-
-
-def install_units(job: Job, folder: Path, environ: Mapping[str, str]) -> None:
-    """Write an entity's units and start its timer; nothing is written where systemd isn't there.
-
-    Raises:
-        UserError: If systemd refuses.
-    """
-    try:
-        _systemctl(environ, "daemon-reload")
-    except UserError as error:
-        raise UserError(f"{error}\nNothing was installed. {ELSEWHERE}") from error
-    for name, text in units(job).items():
-        disk.write_atomic(folder / name, text.encode())
-    _systemctl(environ, "daemon-reload")
-    _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
-
-
-def remove_units(files: Sequence[Path], environ: Mapping[str, str]) -> None:
-    """Stop the timers of some units and remove these.
-
-    Raises:
-        UserError: If systemd refuses.
-    """
-    timers = [file.name for file in files if file.suffix == ".timer"]
-    _systemctl(environ, "disable", "--now", *timers)
-    for file in files:
-        disk.remove(file)
-    _systemctl(environ, "daemon-reload")
 
 
 def unit_files(job: Job, folder: Path) -> list[Path]:
@@ -234,8 +198,10 @@ def show(
     opened: opening.Opened,
 ) -> None:
     """Show what would run the ticks, what does, and the automations with their times."""
-    job = _job(opened)
-    lines = commands_in(read_crontab(opened.shell.environ), job)
+    job = Job(opened.root, opened.identity.name, sys.executable)
+    crontab, span = _split(read_crontab(opened.shell.environ), job)
+    lines = [line.strip() for line in crontab[slice(*span)]] if span else []
+    lines = [line for line in lines if line and not line.startswith("#")]  # that cron runs
     has_units = bool(unit_files(job, _units(opened.shell)))
     last = next((run for run in tick.read(opened.entity.runs) if run.command == "tick"), None)
     listed = listing.readable(
@@ -254,7 +220,7 @@ def show(
         "last_tick": last.at.isoformat() if last else None,
         "automations": [_automation(opened, automation) for automation in listed.records],
     }
-    output.result(opened.shell, "cron show", data, _shown(opened, data))
+    output.result(opened.shell, "cron show", data, _shown(opened, data, last.at if last else None))
     listing.ended(listed)
 
 
@@ -281,13 +247,21 @@ def install(
 ) -> None:
     """Have the system run a tick every ten minutes; without --yes, print what that takes."""
     yes = yes and not only_print
-    job, chosen = _job(opened), scheduler or _scheduler(opened)
+    job = Job(opened.root, opened.identity.name, sys.executable)
+    chosen = scheduler or _scheduler(opened)
     environ, folder = opened.shell.environ, _units(opened.shell)
     text = [block(job)]
     if chosen == "systemd":
         text = [line for name, unit in units(job).items() for line in (f"# {folder / name}", unit)]
         if yes:
-            install_units(job, folder, environ)
+            try:
+                _systemctl(environ, "daemon-reload")
+            except UserError as error:  # it isn't there: nothing is written
+                raise UserError(f"{error}\nNothing was installed. {ELSEWHERE}") from error
+            for name, unit in units(job).items():
+                disk.write_atomic(folder / name, unit.encode())
+            _systemctl(environ, "daemon-reload")
+            _systemctl(environ, "enable", "--now", f"{job.unit}.timer")
     elif yes:
         change_crontab(job, block(job), environ, writes=True)
     done = f"{chosen} runs the ticks now." if yes else NOT_YET
@@ -316,7 +290,11 @@ def remove(
     if chosen == "systemd":
         text = list(map(str, files))
         if yes and files:
-            remove_units(files, shell.environ)
+            timers = [file.name for file in files if file.suffix == ".timer"]
+            _systemctl(shell.environ, "disable", "--now", *timers)
+            for file in files:
+                disk.remove(file)
+            _systemctl(shell.environ, "daemon-reload")
     else:
         text = change_crontab(job, "", shell.environ, writes=yes)
     done = "" if not text else f"{chosen} runs no tick any more." if yes else NOT_YET
@@ -369,11 +347,6 @@ def add(
         )
 
 
-def _job(opened: opening.Opened) -> Job:
-    """Return what the system is to run."""
-    return Job(opened.entity.root, opened.identity.name, sys.executable)
-
-
 def _scheduler(opened: opening.Opened) -> str:
     environ = opened.shell.environ
     if not available("crontab", environ) and available("systemctl", environ):
@@ -415,7 +388,7 @@ def _automation(opened: opening.Opened, automation: automations.Automation) -> d
     }
 
 
-def _shown(opened: opening.Opened, data: dict[str, Any]) -> list[str]:
+def _shown(opened: opening.Opened, data: dict[str, Any], last: datetime | None) -> list[str]:
     installed = [name for name, is_installed in data["installed"].items() if is_installed]
     lines = [f"ticks: run by {' and '.join(installed)}"] if installed else []
     lines += [f"  {line}" for line in data["runs"]]
@@ -425,7 +398,7 @@ def _shown(opened: opening.Opened, data: dict[str, Any]) -> list[str]:
         lines += [f"  {line}".rstrip() for text in texts for line in text.splitlines()]
     lines += [
         *(f"problem: {problem}" for problem in data["problems"]),
-        f"last tick: {_when(opened, data['last_tick']) if data['last_tick'] else 'never'}",
+        f"last tick: {listing.when(last, opened)}",
     ]
     if not data["automations"]:
         return [*lines, 'automations: none; `bumble cron add "0 8 * * *" "…"` makes one']
@@ -439,9 +412,5 @@ def _shown(opened: opening.Opened, data: dict[str, Any]) -> list[str]:
 def _state(opened: opening.Opened, automation: Mapping[str, Any]) -> str:
     if not automation["next"]:
         return str(automation["problem"] or "switched off")
-    is_due = datetime.fromisoformat(automation["next"]) <= opened.now
-    return f"{'due since' if is_due else 'next'} {_when(opened, automation['next'])}"
-
-
-def _when(opened: opening.Opened, at: str) -> str:
-    return listing.when(datetime.fromisoformat(at), opened)
+    at = datetime.fromisoformat(automation["next"])
+    return f"{'due since' if at <= opened.now else 'next'} {listing.when(at, opened)}"

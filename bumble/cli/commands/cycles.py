@@ -5,7 +5,7 @@ What `tick` does when its time has come, done now; each imports its own job only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Annotated, Any
@@ -338,19 +338,14 @@ def _tell(opened: Opened, settled_jobs: Sequence[Settled], *, dry_run: bool, ver
     }
     lines = [
         *(line for run in runs for line in run["lines"]),
-        *_held_lines(held),
         *(f"{name} waits: {problem}" for name, problem in problems),
     ]
+    for why in dict.fromkeys(held.values()):  # once for all that wait for the same
+        names = [name for name, its in held.items() if its == why]
+        lines.append(f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}")
     lines = list(dict.fromkeys(lines)) or ["Nothing was due."]
     lines += [f"imported: {imported}"] if imported else []
     run_job.tell(opened, "tick", data, lines, verbose=verbose or dry_run)
-
-
-def _held_lines(held: Mapping[str, str]) -> Iterator[str]:
-    """Say which passes wait, once for all that wait for the same."""
-    for why in dict.fromkeys(held.values()):
-        names = [name for name, its in held.items() if its == why]
-        yield f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'}: {why}"
 
 
 def _run_data(opened: Opened, name: str, outcome: JobResult, *, dry_run: bool) -> dict[str, Any]:

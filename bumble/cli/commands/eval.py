@@ -443,12 +443,9 @@ MAX_ASK_CHARS = 200
 NAME_WORDS = 6  # of a question, in the name of its file
 
 
-class _Source(Struct, frozen=True):
-    """Something the entity holds, as a check asks for it."""
-
-    view: RecordView
-    sentence: str
-    is_section: bool  # of knowledge: its title asks for it, and it rests on what it names
+# What the entity holds, its first sentence, and whether it is a section of knowledge: then its
+# title asks for it, and it rests on what it names.
+Source = tuple[RecordView, str, bool]
 
 
 def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[checks.Check]:
@@ -462,7 +459,7 @@ def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[che
     there = {path.stem for path in checks.CHECK.files(entity.checks)}
     sources = list(_sources(entity, zone))
     frequency = Counter(
-        word for each in sources for word in set(stop_words.telling_words(each.sentence))
+        word for _, sentence, _ in sources for word in set(stop_words.telling_words(sentence))
     )
     for source in sources:
         for check in _checks(source, people, frequency):
@@ -471,13 +468,13 @@ def drafted(entity: Entity, people: Sequence[str], zone: tzinfo) -> Iterator[che
                 yield check
 
 
-def _sources(entity: Entity, zone: tzinfo) -> Iterator[_Source]:
+def _sources(entity: Entity, zone: tzinfo) -> Iterator[Source]:
     for kind in DRAFTED:
         for path in kind.paths(entity):
             for view in kind.read(path, zone):
                 sentences = words.sentences(_unmarked(view.text))
                 if sentences and (view.origin.by or kind.own_words):
-                    yield _Source(view, sentences[0], kind is knowledge.KNOWLEDGE)
+                    yield view, sentences[0], kind is knowledge.KNOWLEDGE
 
 
 def _unmarked(text: str) -> str:
@@ -487,17 +484,27 @@ def _unmarked(text: str) -> str:
 
 
 def _checks(
-    source: _Source, people: Sequence[str], frequency: Counter[str]
+    source: Source, people: Sequence[str], frequency: Counter[str]
 ) -> Iterator[checks.Check]:
     """Yield the check of a sentence, and one for a person who may not hear it."""
-    if not (wanted := _most_telling(source, frequency)):
+    view, sentence, is_section = source
+    in_title = set(stop_words.telling_words(view.id)) if is_section else set()
+    candidates = [
+        word
+        for word in stop_words.telling_words(sentence)
+        if word not in in_title
+        and len(word) >= (LEAST_DIGITS if word.isdigit() else LEAST_LETTERS)
+        and not (word.isdecimal() and int(word) in values.YEARS)
+    ]
+    if not candidates:
         return
-    view, pattern = source.view, stop_words.name_pattern(wanted)
-    left = re.sub(pattern, GAP, source.sentence, flags=re.IGNORECASE)
-    ask = view.id if source.is_section else words.shorten(left, MAX_ASK_CHARS, at_word=True)
-    if len(stop_words.telling_words(ask)) < LEAST_WORDS and not source.is_section:
+    # what tells most is a number, else a rare and long word
+    wanted = max(candidates, key=lambda word: (word.isdigit(), -frequency[word], len(word)))
+    left = re.sub(stop_words.name_pattern(wanted), GAP, sentence, flags=re.IGNORECASE)
+    ask = view.id if is_section else words.shorten(left, MAX_ASK_CHARS, at_word=True)
+    if len(stop_words.telling_words(ask)) < LEAST_WORDS and not is_section:
         return
-    rests_on = view.sources if source.is_section else (view.id,)
+    rests_on = view.sources if is_section else (view.id,)
     audience = view.origin.audience
     asker = next((person for person in people if base.may_read(audience, (person,))), "")
     origin = base.Provenance(by=BY, sources=rests_on, trust=view.origin.trust, audience=audience)
@@ -508,20 +515,3 @@ def _checks(
         yield checks.new(
             f"{name}-not-{stranger}", ask, person=stranger, never=(wanted,), provenance=origin
         )
-
-
-def _most_telling(source: _Source, frequency: Counter[str]) -> str:
-    """Return the word of a sentence that tells most: a number, else a rare and long one."""
-    in_title = set(stop_words.telling_words(source.view.id)) if source.is_section else set()
-    candidates = [
-        word
-        for word in stop_words.telling_words(source.sentence)
-        if word not in in_title
-        and len(word) >= (LEAST_DIGITS if word.isdigit() else LEAST_LETTERS)
-        and not (word.isdecimal() and int(word) in values.YEARS)
-    ]
-    return max(
-        candidates,
-        key=lambda word: (word.isdigit(), -frequency[word], len(word)),
-        default="",
-    )

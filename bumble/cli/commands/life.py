@@ -106,24 +106,17 @@ def _span(
     data = {kind: [_data(entry) for entry in entries] for kind, entries in found.items()}
     today = f"{now:%A}, {now.day} {now:%B %Y}"
     head = today if first == now.date() else f"The week up to {today}"
-    lines = _told(opened, life, found, f"{opened.identity.name}: {head}", now)
-    return {"from": f"{first}", "to": f"{now.date()}", **data}, lines
-
-
-def _told(
-    opened: Opened, life: Life, found: dict[str, list[LifeEntry]], head: str, now: datetime
-) -> Iterator[str]:
-    yield head
+    lines = [f"{opened.identity.name}: {head}"]
     if not any(found.values()):
-        talks = life.entries.get(session_files.SESSION.name)
         how = f'Say something: `bumble chat "Hello {opened.identity.name}"`.'
-        if talks:
+        if talks := life.entries.get(session_files.SESSION.name):
             last = _day(talks[0].at)
             how = f"The last talk was on {last}: `bumble show week`, `bumble show NAME`."
-        yield from ("", "Nothing yet.", how)
+        lines += ["", "Nothing yet.", how]
     dated = any(entry.at.date() != now.date() for entries in found.values() for entry in entries)
     for kind, title in HEADS.items():
-        yield from _section(title, found[kind], life.names, now.year if dated else None)
+        lines += _section(title, found[kind], life.names, now.year if dated else None)
+    return {"from": f"{first}", "to": f"{now.date()}", **data}, lines
 
 
 def _person(
@@ -274,14 +267,19 @@ def report(
     reader = (
         Reader(people.find(opened, person).id) if person is not None else listing.reader(opened)
     )
-    made = _report(opened, reader)
-    text = page.render(made)
+    name = opened.identity.name
+    progress = partial(output.progress, f"Reading {name}'s memories", opened.shell.environ)
+    life = _collected(opened, reader, progress)
+    moments, present = (_history(opened), _present(opened)) if reader.is_owner else ([], None)
+    who = "" if reader.is_owner else life.names.get(reader.id, shown(reader.id))
+    moved = page.body_of(life.of(episodes.EPISODE), moments, present)
+    text = page.render(page.LifeReport(shown(name), who, opened.now, life, moved))
     if target is None:
         output.piece(text)
         return
     data = text.encode("utf-8", "replace")
     destination.put_file(target, data)
-    _tell(opened, made, target, len(data), reader)
+    _tell(opened, life, target, len(data), reader)
 
 
 def _target(opened: Opened, dest: Path | None) -> Path:
@@ -304,21 +302,6 @@ def _check(target: Path, root: Path, *, force: bool) -> None:
             "`--force` replaces it; nothing was written."
         )
     destination.check(target, root, force=True)
-
-
-def _report(opened: Opened, reader: Reader) -> page.LifeReport:
-    name = opened.identity.name
-    progress = partial(output.progress, f"Reading {name}'s memories", opened.shell.environ)
-    life = _collected(opened, reader, progress)
-    moments = _history(opened) if reader.is_owner else []
-    present = _present(opened) if reader.is_owner else None
-    return page.LifeReport(
-        shown(name),
-        "" if reader.is_owner else life.names.get(reader.id, shown(reader.id)),
-        opened.now,
-        life,
-        page.body_of(life.of(episodes.EPISODE), moments, present),
-    )
 
 
 def _history(opened: Opened) -> list[page.BodyMoment]:
@@ -346,8 +329,7 @@ def _present(opened: Opened) -> page.BodyMoment | None:
     return page.BodyMoment(soma.at, page.levels(soma)) if stored_at else None
 
 
-def _tell(opened: Opened, made: page.LifeReport, target: Path, size: int, reader: Reader) -> None:
-    life = made.life
+def _tell(opened: Opened, life: Life, target: Path, size: int, reader: Reader) -> None:
     counts = {kind: len(entries) for kind, entries in sorted(life.entries.items())}
     data = {
         "to": str(target),

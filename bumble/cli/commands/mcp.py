@@ -126,7 +126,17 @@ def mcp(
     The other way round, the entity uses tools of servers under tools.servers in your own config.
     """
     if print_config is not None:
-        _print_config(opened, print_config, speaker, write=write)
+        client = CLIENTS[listing.choice("client", print_config, CLIENTS)]
+        # -P: a client starts it in any folder, and no module is to be taken from there
+        command = [
+            *(sys.executable, "-P", "-m", "bumble", "-e", str(opened.root), "mcp"),
+            *(["--as", speaker] if speaker else []),
+            *(["--write"] if write else []),
+        ]
+        name = f"bumble-{opened.root.name}"
+        data = {"client": print_config, "file": client.file, "name": name, "command": command}
+        output.result(opened.shell, "mcp", data, config(client, name, command))
+        output.say(f"Put it into {client.file}.")
         return
     with library():
         from bumble.bridges import mcp_server
@@ -146,26 +156,6 @@ def desk_of(opened: opening.Opened, who: Person) -> Desk:
     runtime = run_job.make_runtime(opened, None, model, yes=False, writes=True)
     embedder = cache(lambda: weights.embedder(opened))  # the model stays open
     return Desk(runtime, who, lambda: people.memory_of(opened, embedder()))
-
-
-def _print_config(opened: opening.Opened, name: str, speaker: str | None, *, write: bool) -> None:
-    client = CLIENTS[listing.choice("client", name, CLIENTS)]
-    # -P: a client starts it in any folder, and no module is to be taken from there
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "bumble",
-        "-e",
-        str(opened.entity.root),
-        "mcp",
-        *(["--as", speaker] if speaker else []),
-        *(["--write"] if write else []),
-    ]
-    server_name = f"bumble-{opened.entity.root.name}"
-    data = {"client": name, "file": client.file, "name": server_name, "command": command}
-    output.result(opened.shell, "mcp", data, config(client, server_name, command))
-    output.say(f"Put it into {client.file}.")
 
 
 SCRIPTS = {

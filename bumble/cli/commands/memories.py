@@ -280,7 +280,9 @@ def add_belief(
     named = (writing.one_line(line, "evidence") for line in evidence or ())
     rests_on = tuple(_evidence(library, one) for one in named)
     with writing.collect(opened.shell, text, in_editor=editor, name="belief.md") as claim:
-        same = _same(opened, claim, category)
+        listed = BELIEFS.listed(opened, lambda belief: belief.category == category)
+        said = disk.same_name(claim)
+        same = next((one for one in listed.records if disk.same_name(one.text) == said), None)
         belief = same or beliefs.new(
             base.new_id(beliefs.BELIEF.prefix, opened.now, opened.shell.rng),
             *(claim, category, confidence, opened.now),
@@ -380,9 +382,3 @@ def _commit_strength(
         before=round(before, 4),
         after=round(after, 4),
     )
-
-
-def _same(opened: opening.Opened, claim: str, category: str) -> beliefs.Belief | None:
-    listed = BELIEFS.listed(opened, lambda belief: belief.category == category)
-    wanted = disk.same_name(claim)
-    return next((one for one in listed.records if disk.same_name(one.text) == wanted), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -121,9 +121,14 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
             f" {opened.identity.name} knows.\nMake it private first; or, if you mean it: --public"
         )
     versions = f"all earlier versions ({found.commits:,} of them)"
+    records = ", ".join(
+        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
+        for kind in kinds.KINDS
+        if (count := found.records.get(kind.name, 0))
+    )
     where = f"{shown}, a new folder," if remote.is_new(target) else shown
     output.say(
-        f"To {where} would go:\n  {_counted(found.records)}\n"
+        f"To {where} would go:\n  {records}\n"
         f"  {found.others:,} other files, and {versions}\n"
         "  as plain text, readable by whoever runs that place"
     )
@@ -135,15 +140,6 @@ def _set_up(opened: opening.Opened, text: str, *, public: bool, yes: bool) -> No
         f"On the other machine: git clone {shlex.quote(shown)}, then bumble config trust it."
     )
     output.result(shell, "sync setup", data, [f"Uploaded to {shown}.", elsewhere])
-
-
-def _counted(records: Mapping[str, int]) -> str:
-    """Say how many records there are of each kind, by its name."""
-    return ", ".join(
-        kind.file_name or f"{count:,} {kind.singular if count == 1 else kind.plural}"
-        for kind in kinds.KINDS
-        if (count := records.get(kind.name, 0))
-    )
 
 
 def _tell(

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from bumble.cli import listing, opening, output, process, setting_files, writing
 from bumble.cli.models import abilities, chat_model, weights
@@ -20,7 +20,7 @@ from bumble.errors import CredentialsError
 from bumble.llm import detect, protocol
 from bumble.models import probe, tiers
 from bumble.models.weights.catalog import CatalogEntry
-from bumble.models.weights.choice import OLLAMA, Choice
+from bumble.models.weights.choice import OLLAMA, Backend, Choice
 from bumble.text import languages, printable
 
 Rows = list[tuple[str, str]]
@@ -212,8 +212,9 @@ def ask(opened: opening.Configured) -> bool:
     """
     shell = opened.shell
     output.sign("looks for models …", shell.environ)
-    (local, cloud), leaving = _of_servers(opened), list(_of_providers(shell))
-    own = _embedded(shell) if local or cloud or leaving else ()
+    servers, leaving = list(_of_servers(opened)), list(_of_providers(shell))
+    own = _embedded(shell) if servers or leaving else ()
+    local, cloud = ([one for is_here, one in servers if is_here is here] for here in (True, False))
     offered = [*local, *own, *cloud, *leaving]  # first what is chosen without asking
     if len(offered) <= 1:
         return False
@@ -237,29 +238,25 @@ def ask(opened: opening.Configured) -> bool:
     return True
 
 
-def _of_servers(opened: opening.Configured) -> tuple[list[Option], list[Option]]:
-    """Return the models of the servers that answer: those that run here, and those elsewhere."""
+def _of_servers(opened: opening.Configured) -> Iterator[tuple[bool, Option]]:
+    """Yield the models of the servers that answer, each with whether what is said stays here."""
     config = opened.config.llm
-    here: list[Option] = []
-    elsewhere: list[Option] = []
     for server in detect.servers(detect.addresses(config.ollama_url, config.probe_urls)):
-        is_ollama = server.address.kind == "ollama"
-        empty = Choice("ollama" if is_ollama else "endpoint", "", "", url=server.base_url)
+        kind: Backend = "ollama" if server.address.kind == "ollama" else "endpoint"
+        is_here = printable.is_loopback(server.base_url)
+        cloud = "Ollama's cloud" if is_here else printable.shown_url(server.base_url)
         for name in server.models[:MOST_OF_A_SERVER]:
-            stays = chat_model.stays_here(replace(empty, model=name))
-            (here if stays else elsewhere).append(_of_server(server, name, stays=stays))
-    return here, elsewhere
-
-
-def _of_server(server: detect.LocalServer, name: str, *, stays: bool) -> Option:
-    size = f", {output.size(server.sizes[name])}" if name in server.sizes else ""
-    is_here = printable.is_loopback(server.base_url)
-    cloud = "Ollama's cloud" if is_here else printable.shown_url(server.base_url)
-    where = f"{HERE}{size}" if stays else f"{LEAVES} {cloud}, which may cost money"
-    settings = {"llm.model": f"{OLLAMA}{name}"}
-    if server.address.kind != "ollama":  # nobody meant a key for it
-        settings = {"llm.base_url": server.base_url, "llm.api_key_env": "", "llm.model": name}
-    return Option(f"{name} of {server.address.label}: {where}", settings)
+            stays = chat_model.stays_here(Choice(kind, name, "", url=server.base_url))
+            size = f", {output.size(server.sizes[name])}" if name in server.sizes else ""
+            where = f"{HERE}{size}" if stays else f"{LEAVES} {cloud}, which may cost money"
+            settings = {"llm.model": f"{OLLAMA}{name}"}
+            if kind == "endpoint":  # nobody meant a key for it
+                settings = {
+                    "llm.base_url": server.base_url,
+                    "llm.api_key_env": "",
+                    "llm.model": name,
+                }
+            yield stays, Option(f"{name} of {server.address.label}: {where}", settings)
 
 
 def _embedded(shell: process.Shell) -> Iterator[Option]:
@@ -281,16 +278,13 @@ def _embedded(shell: process.Shell) -> Iterator[Option]:
 def _of_providers(shell: process.Shell) -> Iterator[Option]:
     """Yield a model of each provider that there is a key for; nothing is asked of any."""
     for provider in detect.providers():
-        if _has_key_of(shell, provider):
+        try:
+            has_key = chat_model.has_key(shell, provider.key)
+        except CredentialsError as error:
+            output.warn(shell, str(error))
+            continue
+        if has_key:
             host = urlsplit(provider.url).hostname
             where = f"{LEAVES} {host}, at its prices, by your {provider.key}"
             settings = {"llm.provider": provider.name, "llm.model": provider.model}
             yield Option(f"{provider.model} of {provider.label}: {where}", settings)
-
-
-def _has_key_of(shell: process.Shell, provider: detect.Provider) -> bool:
-    try:
-        return chat_model.has_key(shell, provider.key)
-    except CredentialsError as error:
-        output.warn(shell, str(error))
-        return False

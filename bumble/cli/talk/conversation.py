@@ -1,8 +1,9 @@
-"""Opening an entity to talk: person, session, servers; answering, warming, closing."""
+"""Opening an entity to talk: person, session, servers; answering, warming; the owner's name."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,23 +16,25 @@ from msgspec.structs import replace
 
 from bumble.chat import context_report, participants, plain_reply, reminders, turn
 from bumble.chat.reply_writer import Heard, ReplyStream, Turn
-from bumble.cli import index_place, output, people, registry, run_job
+from bumble.cli import index_place, newborn, output, people, registry, run_job, setting_files
 from bumble.cli.commands import mcp
-from bumble.cli.models import abilities, chat_model
+from bumble.cli.models import abilities, chat_model, weights
 from bumble.cli.opening import Opened
+from bumble.entity import config, settings
 from bumble.errors import FileChangedError, UserError
+from bumble.fallback import notices
 from bumble.files import disk
 from bumble.jobs import stretch, tick
 from bumble.llm.protocol import Request
 from bumble.llm.scripted import AbsentModel
 from bumble.models.weights.choice import Choice
 from bumble.prompt import compact
-from bumble.records import session_files, sessions
+from bumble.records import relationships, session_files, sessions
 from bumble.runtime import body_state, locks
 from bumble.runtime.job import apply
 from bumble.runtime.people import Person, speaker
 from bumble.runtime.runtime import ProfileName, Runtime
-from bumble.text import tokens
+from bumble.text import tokens, words
 
 
 def beginning(runtime: Runtime, session: sessions.Session, person: str) -> Request | None:
@@ -110,11 +113,26 @@ class Conversation:
             self._warming.join()
         self._warming = None
 
-    def name_owner(self, opened: Opened) -> None:
-        """Go on with the owner under another name, before anything was said."""
-        self.opened, self.runtime = opened, replace(self.runtime, identity=opened.identity)
-        self.person = speaker(opened.entity, opened.identity, None)
-        self.begin(session_id=None, new=not self.joins)
+    def introduce(self, text: str, *, yes: bool = False) -> None:
+        """Let the owner be called as a message says, if that is agreed to.
+
+        A model that writes minds names by itself, but for the first of all messages, by which the
+        owner is known; later ones never wait for a reader to be loaded.
+        """
+        before = sum(message.role == "user" for message in self.session.messages)
+        if not self.runtime.writes or self.person.trust != "owner" or before > notices.MOST_BEFORE:
+            return
+        able = self.runtime.abilities().tier("talk", words.language(text)) == "write"
+        if able and not people.is_first(self.opened):
+            return
+        # without a model that writes it reads the message anyway, and may have to be fetched for it
+        reads = weights.reader_here(self.opened) if able else self.runtime.memory.reader
+        name = reads.read(text, begins=True).introduced if reads else ""
+        opened = _with_name(self.opened, name, yes=yes)
+        if opened is not self.opened:  # go on with the owner under another name
+            self.opened, self.runtime = opened, replace(self.runtime, identity=opened.identity)
+            self.person = speaker(opened.entity, opened.identity, None)
+            self.begin(session_id=None, new=not self.joins)
 
     def answer(
         self,
@@ -225,7 +243,18 @@ class Conversation:
         """Evaluate ahead what the next request will begin with; keep this one for comparing."""
         if not self.runtime.writes or done.reply.outcome.stopped in ("interrupted", "failed"):
             return
-        self._keep_request(done)
+        # keep the last request of this machine, for --debug-prefix; it lies with the caches
+        place = self.opened.entity.private / "cache" / LAST_REQUEST
+        data = [[one.role, one.content] for one in done.composed.request.messages]
+        disk.write_cache(place, json.dumps(data).encode())
+        told = context_report.to_data(context_report.of(self.runtime, done, "run"))
+        report = json.dumps(told).encode()
+        disk.write_cache(place.with_name(LAST_REPORT), report)
+        reports = place.parent / REPORTS
+        disk.write_cache(reports / f"{done.session.id}.json", report)
+        by_time = sorted(reports.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for old in by_time[:-MOST_REPORTS]:
+            disk.remove(old)
         if done.writer is plain_reply or not done.reply.outcome.completions:
             return  # nothing was evaluated, or nothing that the next turn begins with
         with self._timed("warm"):
@@ -290,34 +319,19 @@ class Conversation:
         own = self.last and context_report.of(self.runtime, self.last, "run")
         return own or last_report(self.opened, self.session.id)
 
-    def _keep_request(self, done: Turn) -> None:
-        """Keep the last request of this machine, for --debug-prefix; it lies with the caches."""
-        place = self.opened.entity.private / "cache" / LAST_REQUEST
-        data = [[one.role, one.content] for one in done.composed.request.messages]
-        disk.write_cache(place, json.dumps(data).encode())
-        told = context_report.to_data(context_report.of(self.runtime, done, "run"))
-        report = json.dumps(told).encode()
-        disk.write_cache(place.with_name(LAST_REPORT), report)
-        reports = place.parent / REPORTS
-        disk.write_cache(reports / f"{done.session.id}.json", report)
-        by_time = sorted(reports.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        for old in by_time[:-MOST_REPORTS]:
-            disk.remove(old)
-
     def prefix_report(self, done: Turn) -> str:
         """Say how much of this request the one before had already, and where they part."""
         if not (before := last_request(self.opened)):
             return "prefix: there is no earlier request to compare with"
         now = [(one.role, one.content) for one in done.composed.request.messages]
-        same = list(takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
-        shared = sum(len(content.encode()) for (_, content), _ in same)
-        if len(same) in (len(before), len(now)):
+        same = words.shared_start(before, now)
+        shared = sum(len(content.encode()) for _, content in now[:same])
+        if same in (len(before), len(now)):
             return (
                 f"prefix: {shared} bytes shared; nothing differs up to the end of the shorter one"
             )
-        (_, old), (role, new) = before[len(same)], now[len(same)]
-        pairs = zip(old.encode(), new.encode(), strict=False)
-        first = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+        (_, old), (role, new) = before[same], now[same]
+        first = words.shared_start(old.encode(), new.encode())
         part = "stable block" if role == "system" else f"{role} message"
         return f"prefix: {shared + first} bytes shared; first differs in the {part}, byte {first}"
 
@@ -346,31 +360,28 @@ class Conversation:
         Returns:
             Whether it is to be settled in the background, once this process let go of its model.
         """
-        limits = self.opened.config.limits
+        opened, limits = self.opened, self.opened.config.limits
         if limits.settle == "later" or not limits.passes_per_turn or not self.pending():
             return False
         if limits.settle == "background":
-            return self.opened.shell.spawn is not None
+            return opened.shell.spawn is not None
+        used = len(self.last.reply.outcome.completions) if self.last else 0
+        left = max(0, limits.calls_per_turn - used)
+        runtime = replace(
+            self.runtime, model=chat_model.budgeted(opened, self.runtime.model, calls=left)
+        )
+        passes = tick.run(runtime, "settle", registry.AFTER_TURN, limits.passes_per_turn)
         try:
-            self._settle()
+            with locks.hold_work(opened.entity) as free:
+                if not free:
+                    return False
+                output.say("settling (Ctrl-C leaves it for later) …")
+                for settled in passes:
+                    if settled.problem is not None:
+                        output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
         except KeyboardInterrupt:
             output.say("interrupted: the rest is left for later")
         return False
-
-    def _settle(self) -> None:
-        opened, limits = self.opened, self.opened.config.limits
-        used = len(self.last.reply.outcome.completions) if self.last else 0
-        model = chat_model.budgeted(
-            opened, self.runtime.model, calls=max(0, limits.calls_per_turn - used)
-        )
-        runtime = replace(self.runtime, model=model)
-        with locks.hold_work(opened.entity) as free:
-            if not free:
-                return
-            output.say("settling (Ctrl-C leaves it for later) …")
-            for settled in tick.run(runtime, "settle", registry.AFTER_TURN, limits.passes_per_turn):
-                if settled.problem is not None:
-                    output.warn(opened.shell, f"{settled.name} waits: {settled.problem}")
 
 
 def _profile_name(think: bool | None) -> ProfileName | None:
@@ -467,3 +478,58 @@ def in_background(opened: Opened) -> None:
         shell.spawn(arguments)
     except OSError as error:
         output.warn(shell, f"what the answer left is done later: {error.strerror or error}")
+
+
+OWNER_NAME = "owner.name"
+
+
+def _with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
+    """Return the entity with the owner's name as a message gives it, if that is agreed to.
+
+    At a terminal the person is asked; elsewhere, and with --yes, they are told how: who somebody is
+    no option knows. Who has none but the account's name is called as they say: nothing is lost.
+    Who has a name isn't asked again: from then on there is a first message. That of the account
+    alone is none, for whoever is called `root` says who they are when it suits them.
+
+    Args:
+        opened: The entity.
+        introduced: The name by which somebody introduces themselves; empty where nobody does.
+        yes: Whether every question is answered with yes.
+    """
+    if not (name := _new_name(opened, introduced)):
+        return opened
+    owner, entity = opened.identity.owner.name or "nobody", opened.identity.name
+    is_named = owner not in ("nobody", config.NAMELESS, opened.shell.account_name if yes else "")
+    asks = not yes and opened.shell.interactive
+    if is_named and not asks:
+        place = shlex.quote(str(opened.root))
+        command = f"bumble config set -e {place} {OWNER_NAME} {shlex.quote(name)}"
+        output.say(f"{entity} takes you for {owner}. If it belongs to {name}: {command}")
+        return opened
+    question = f"{entity} takes you for {owner}. Are you {name}, whom it belongs to?"
+    if asks and not output.agrees(question, default=True):
+        return opened
+    own = setting_files.entitys(opened.root)
+    plan = partial(settings.plan_set, key=OWNER_NAME, value_text=name, file=str(own.path))
+    setting_files.edit(opened.shell, own, plan, f"new: the owner is {name}", dry_run=False)
+    identity = replace(opened.identity, owner=replace(opened.identity.owner, name=name))
+    output.say(f"{entity} knows you as {name} from now on; {OWNER_NAME} in entity.yaml says so.")
+    return replace(opened, identity=identity)
+
+
+def _new_name(opened: Opened, name: str) -> str:
+    """Return a name that nobody has yet; empty for any other."""
+    if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
+        return ""
+    said = opened.identity.owner.name not in ("", newborn.user_name(opened.shell))
+    if said and not people.is_first(opened):
+        return ""
+    if _is_part(name, opened.identity.owner.name) or _is_part(opened.identity.owner.name, name):
+        return ""
+    known = relationships.PERSON.readable(opened.entity.relationships)
+    return "" if relationships.match(known, name) else name
+
+
+def _is_part(name: str, whole: str) -> bool:
+    """Whether a name is another, or one of its words: who says `Sam Miller` may be known as Sam."""
+    return disk.same_name(name) in map(disk.same_name, (whole, *whole.split()))

@@ -14,7 +14,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from bumble.cli import output
-from bumble.cli.talk import beginning, conversation, turn_view
+from bumble.cli.talk import conversation, turn_view
 from bumble.errors import UsageError, UserError
 from bumble.files import disk
 from bumble.runtime import people
@@ -104,7 +104,7 @@ def _take(talk: conversation.Conversation, state: ReplState, text: str) -> bool:
         stops = talk.opened.shell.stops
         try:
             with stops.open():  # it may ask
-                beginning.introduce(talk, typed.text)
+                talk.introduce(typed.text)
         except KeyboardInterrupt:
             stops.postpone()  # the message is stored first
         _answer(talk, state, replace(typed, wishes={**state.wishes, **typed.wishes}))

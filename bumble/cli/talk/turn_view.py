@@ -244,6 +244,9 @@ def listed(report: ContextReport) -> Iterator[str]:
         for file in report.files
     ]
     scratched = f"Scratch notes: {report.scratch_notes} in {working.SCRATCH_PATH}"
+    ratio = f", times {report.token_ratio:g} as counted before" if report.token_ratio != 1 else ""
+    counted = "counted by the backend" if report.prompt_tokens else f"estimated{ratio}"
+    cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
     facts = {
         "Skills list": f"{_sizes(report.skills)} ({len(report.skills)} skills)",
         "Tools": ", ".join(part.name for part in report.tools),
@@ -256,7 +259,8 @@ def listed(report: ContextReport) -> Iterator[str]:
         f" {report.summarized_messages} summarised, {report.left_out_messages} left out",
         "Wrapping by the backend": f"{report.wrapping_bytes:,} bytes around texts and schema,"
         f" ~{report.wrapping_tokens:,} tok (estimated)",
-        "Session tokens": _counted(report),
+        "Session tokens": f"{report.total_tokens:,} ({counted}{cached})"
+        f" / ctx={report.window_tokens:,}",
     }
     yield from (
         "Context breakdown",
@@ -279,14 +283,6 @@ def listed(report: ContextReport) -> Iterator[str]:
 
 def _sizes(parts: Iterable[Part]) -> str:
     return _size(sum(part.chars for part in parts))
-
-
-def _counted(report: ContextReport) -> str:
-    """Say how many tokens a request has, and who counted them."""
-    ratio = f", times {report.token_ratio:g} as counted before" if report.token_ratio != 1 else ""
-    counted = "counted by the backend" if report.prompt_tokens else f"estimated{ratio}"
-    cached = f", {report.cached_tokens} of them cached" if report.cached_tokens else ""
-    return f"{report.total_tokens:,} ({counted}{cached}) / ctx={report.window_tokens:,}"
 
 
 def detailed(report: ContextReport) -> Iterator[str]:
