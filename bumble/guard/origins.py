@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from bumble.guard import values
 from bumble.text import stop_words, words
 
 
@@ -70,6 +71,7 @@ def repeats(text: str, read: str, others: Sequence[str]) -> bool:
 
 MOST = 3  # texts that one sentence is traced to
 LEAST_GAIN = 0.2  # of the weight of its words: what a further text has to add
+NUMBERS_WEIGHT = 2  # a number is what is put right
 
 
 def nearest(
@@ -98,7 +100,11 @@ def nearest(
     wanted = own_words(sentence, called, code)
     shared = [wanted & words.stems(text, code) for text in texts]
     spread = Counter(stem for stems in shared for stem in stems)
-    weights = {stem: 1 / spread[stem] for stem in wanted if spread[stem]}
+    weights = {
+        stem: (NUMBERS_WEIGHT if values.is_value(stem) else 1) / spread[stem]
+        for stem in wanted
+        if spread[stem]
+    }
     places: list[int] = []
     missing, least = set(weights), LEAST_GAIN * sum(weights.values())
     while missing and len(places) < MOST:
