@@ -46,12 +46,15 @@ _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
-# Forms of a verb that alone say "I": "le aconsejé", "gli ho detto".
+# How a clause begins whose verb alone says "I": "le aconsejé", "gli ho detto".
 _FIRST_PERSON = {
-    "es": r"(?:me|te|se|les?|os|nos) (?:\w{2,}[éí]|he|di)|dije|hice",
-    "it": r"ho|avevo|dissi",
-    "pt": r"(?:lhes?|me|te) \w{2,}ei|fiz|dei",
+    "es": (
+        r"(?:no )?(?:(?:(?:me|te|se|les?|os|nos) )+(?!esté\b)(?:\w{2,}[éí]|he|di|dije)|dije|hice)"
+    ),
+    "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne) |l['’])*(?:ho|avevo|dissi)",
+    "pt": r"(?:não )?(?:(?:(?:lhes?|me|te) )+(?:\w{2,}ei|dei|disse)|fiz|dei)",
 }
+_CLAUSE_BEGINS = r"(?:\A|[,;:] |\b(?:y|e|que|che|ma|pero|mas) )"
 # Likewise, by the ending of a verb whose infinitive there is: "respondi", "contesté".
 _FIRST_FORMS = {
     "es": (("é", ("ar",)), ("í", ("er", "ir"))),
@@ -328,7 +331,7 @@ def _is_of_itself(text: str, sources: ClaimSources) -> bool:
     rules, verb = form.rules_of(language), _FIRST_PERSON.get(language, "(?!)")
     return (
         (rules is not None and not rules.i.isdisjoint(tokens))
-        or re.search(rf"\b(?:{verb})\b", text.casefold()) is not None
+        or re.search(rf"{_CLAUSE_BEGINS}(?:{verb})\b", text.casefold()) is not None
         or _is_first_form(text, sources, language)
         or tokens[:1] == [words.folded(sources.entity)]
     )

@@ -325,7 +325,7 @@ def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) ->
         labels = [label for one in opinion.sentences for label in one.cites]
         cited = [one for one in shown.cited(labels) if one.role == "user"]
         if opinion.category == CORRECTION and len(cited) > 1:
-            older, last = cited[-2:]
+            older, last = cited[0], cited[-1]
             notice = shown.session.notices.get(last.id)
             notice = notice or sessions.Notice(runtime.now(), last.id, keep=True, why="correct")
             new.append(replace(notice, corrects=(older.id,)))

@@ -179,9 +179,7 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
-        stands = shown.stands(fact.title)
-        given = fact.title if stands else " ".join(filter(shown.stands, fact.title.split()))
-        title = titles.named(f"{given[:1].upper()}{given[1:]}", text)
+        title = titles.named(fact.title if shown.stands(fact.title) else "", text)
         title = title or titles.begun(text)
         if said:
             yield LearntFact(
@@ -526,7 +524,7 @@ def _claims(
             is_fact = is_quoted or portrait.is_told(sentence.text, known)
             is_fact |= tells and any(_rest_on_the_same(sentence, fact) for fact in facts)
             is_fact |= opinion.category == belief_strength.CORRECTION and any(
-                shown.cited(sentence.cites)[-1:] == shown.cited(fact.cites)[-1:] for fact in facts
+                _is_of_same_word(shown, sentence, fact) for fact in facts
             )
             if sentence.inference or verdicts or not is_fact:
                 origin = _provenance(
@@ -542,6 +540,14 @@ def _rest_on_the_same(one: ask.Sentence, other: ask.Sentence) -> bool:
     """
     own, others = ({stop_words.bare(text) for text in each.rests_on} for each in (one, other))
     return not set(one.cites).isdisjoint(other.cites) and (own == others or bool(own & others))
+
+
+def _is_of_same_word(shown: Scene, one: ask.Sentence, other: ask.Sentence) -> bool:
+    """Whether two sentences rest on the same last message, and are about the same."""
+    language = words.language(one.text, other.text)
+    names = words.stems(" ".join(shown.names.values()), language)
+    about = words.stems(one.text, language) & words.stems(other.text, language) - names
+    return bool(about) and shown.cited(one.cites)[-1:] == shown.cited(other.cites)[-1:]
 
 
 def _verdicts(shown: Scene, opinion: ask.StretchBelief) -> dict[str, belief_strength.Verdict]:

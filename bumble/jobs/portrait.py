@@ -249,15 +249,15 @@ class PortraitUpdate(Struct, frozen=True):
 def notes(person: relationships.Relationship) -> list[relationships.PendingNote]:
     """Return the notes that may go into a portrait, which the person may meet in a prompt.
 
-    What others heard as well waits for them, too, and is told only once.
+    What others heard as well waits for them, too, and is given to one reflection.
     """
-    there = words.sentences(person.text)
+    last = person.last_reflection
     return [
         note
         for note in person.pending
         if base.may_read(note.provenance.audience, (person.id,))
         and not provenance.is_untrusted(note.provenance.trust)
-        and not (_is_for_others(note, person) and is_told(note.text, there))
+        and not (_is_for_others(note, person) and last and note.at and note.at <= last)
     ]
 
 

@@ -95,9 +95,18 @@ class Scene(Struct, frozen=True, dict=True):
         What people said (`m2`) is evidence; what they passed on, and what the entity said of
         something that it read, is hearsay (`h3`). What another assistant said is neither.
         """
-        labels = {_label(n, one): one for n, one in enumerate(self.messages, 1)}
-        kinds = ("m", "h") if self.session.imported is None else ("m",)
-        return {label: one for label, one in labels.items() if label.startswith(kinds)}
+        labels = {self.label(n, one): one for n, one in enumerate(self.messages, 1)}
+        return {label: one for label, one in labels.items() if label}
+
+    def label(self, n: int, message: Message) -> str:
+        """Return what the n-th message is cited by; empty: it can't be."""
+        is_read, is_own = is_untrusted(message.trust), self.session.imported is None
+        if message.role == "user" and message.text.strip() and not is_read:
+            return f"m{n}"
+        is_hearsay = is_read and (
+            _is_passed_on(message) or (message.role == "assistant" and is_own)
+        )
+        return f"h{n}" if is_hearsay and message.text.strip() else ""
 
     @cached_property
     def label_of(self) -> dict[str, str]:
@@ -140,7 +149,7 @@ class Scene(Struct, frozen=True, dict=True):
         said = [  # by time: an answer is to the last
             Said(label, one.at, self.speaker(one), one.text, label.startswith("h"))
             for n, one in enumerate(self.messages, 1)
-            for label in (_label(n, one),)
+            for label in (self.label(n, one),)
             if label or one.role == "assistant"
         ]
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
@@ -153,16 +162,6 @@ class Scene(Struct, frozen=True, dict=True):
     def stands(self, line: str) -> bool:
         """Whether a line names nothing that nobody gave."""
         return check_prose(line, self.sources).verdict != "mend"
-
-
-def _label(n: int, message: Message) -> str:
-    """Return what the n-th message is cited by; empty: it can't be."""
-    is_read = is_untrusted(message.trust)
-    if message.role == "user" and message.text.strip() and not is_read:
-        return f"m{n}"
-    if message.text.strip() and is_read and (message.role == "assistant" or _is_passed_on(message)):
-        return f"h{n}"
-    return ""
 
 
 PASSED_ON = "passed_on"  # marks a text that somebody passed on, shown apart from their own words
@@ -179,9 +178,11 @@ def with_passed_on(session: Session, messages: Iterable[Message]) -> Iterator[Me
         yield message
         told = whole.get(message.id, message)
         if message.role == "user" and told.text != message.text:
-            extra = {**told.extra, PASSED_ON: True}
-            passed = words.parted(told.text)[1]
-            yield replace(told, role="tool", text=passed, trust="imported", extra=extra)
+            extra = {"name": told.speaker, **told.extra, PASSED_ON: True}
+            text = words.parted(told.text)[1]
+            yield replace(  # no speech of theirs
+                told, role="tool", speaker="", text=text, trust="imported", extra=extra
+            )
 
 
 def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> Scene:
@@ -325,7 +326,7 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
         # below what is pasted stands what is said of it
         text = tokens.cut_middle(shown[n], max(1, limit // 4))
         who = f"{'passed on by ' if is_passed else ''}{scene.speaker(message)}"
-        rows.append((at, f"[{_label(n, message) or '–'}] {at:%H:%M} {who}: {text}"))
+        rows.append((at, f"[{scene.label(n, message) or '–'}] {at:%H:%M} {who}: {text}"))
     return portrait.inside(moments.by_day(rows, runtime.zone, scene.day))
 
 

@@ -71,7 +71,7 @@ def _noticed(
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
         waiting = list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
     told = (name for hit in hits for name in (hit.session, *sources(entity, hit)))
-    of_hits = (name for name in told if name.startswith(sessions.PREFIX))
+    of_hits = (name for name in told if name.startswith(sessions.PREFIX) and base.is_id(name))
     names = dict.fromkeys((*waiting, *of_hits))
     paths = (entity.sessions / name / sessions.FILE for name in names)
     corrected = (path for path in paths if CORRECTS in (disk.read_cache(path) or b""))

@@ -160,7 +160,12 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
 def _page(person: Relationship, readers: Sequence[str]) -> str:
     """Say what all of some people may know of one: the portrait, and what they were told."""
     portrait = [quotes.plain(person.text)] if base.may_read(person.audience, readers) else []
-    notes = (one for one in person.pending if base.may_read(one.provenance.audience, readers))
+    notes = (
+        one
+        for one in person.pending
+        if base.may_read(one.provenance.audience, readers)
+        and not provenance.is_untrusted(one.provenance.trust)
+    )
     return " ".join(filter(None, (*portrait, *(note.text for note in notes))))
 
 
@@ -192,7 +197,7 @@ def _knowledge(
     named = knowledge.named(book, said, session.people, people.names_of(runtime, session.people))
     near = [hit.id for hit in hits]
     titles = dict.fromkeys((*near[: most - 1], *(one.title for one in named[:1]), *near))
-    return _sections("What you know:", session, book, tuple(titles)[:most], shown)
+    return _sections(runtime, "What you know:", session, book, tuple(titles)[:most], shown)
 
 
 def _else_known(
@@ -204,10 +209,11 @@ def _else_known(
     """Say the rest of what is known where it is little; what comes to mind goes before it."""
     whole = knowledge.newest(book, session.people, runtime.times_recalled)
     titles = (one.title for one in whole if ("knowledge", one.title) not in shown)
-    return _sections("What else you know:", session, book, titles, shown)
+    return _sections(runtime, "What else you know:", session, book, titles, shown)
 
 
 def _sections(
+    runtime: Runtime,
     heading: str,
     session: sessions.Session,
     book: knowledge.Knowledge,
@@ -223,7 +229,10 @@ def _sections(
         mark = _hearsay(tier, origin.audience, session.people)
         reference = whole_record.reference("knowledge", section.title)
         text = _cut(section.text, SECTION_TOKENS, reference)
-        lines.append((tier, f"- {mark}{section.title}: {text}"))
+        times = filter(None, map(base.time_of, origin.sources))
+        told = max(times, default=None)  # of two that differ, the newer holds
+        when = f"({told.astimezone(runtime.zone):%Y-%m-%d}) " if told else ""
+        lines.append((tier, f"- {when}{mark}{section.title}: {text}"))
         shown.add(("knowledge", title))
     return _blocks("knowledge", heading, lines)
 

@@ -26,8 +26,14 @@ from bumble.errors import NameUnclearError, RecordMissingError
 from bumble.files import disk
 from bumble.records import base, fields, kind
 from bumble.records.provenance import BY_FORM
-from bumble.text import markdown, schema, words, yaml_edit
+from bumble.text import markdown, schema, stop_words, words, yaml_edit
 
+# What stands in a name and names nobody: "Frau Brandt", "Mia von Berg".
+_TITLES = """
+mister missus miss doctor aunt uncle frau herr doktor professor tante onkel señor señora tía tío
+signora signor signore zia zio madame monsieur
+"""
+_NO_NAMES = stop_words.WORDS | frozenset(_TITLES.split())
 line_key = companions.key_of  # what a line is marked by
 ITEM = "- "  # before a link to what was lived with somebody
 MOST_LINKS = 12  # of them, the newest
@@ -345,21 +351,19 @@ def alike(people: Iterable[Relationship], name: str) -> list[Relationship]:
     return [one for one, own in names if wanted and wanted in own]
 
 
-def short_names(person: Relationship, everybody: Iterable[Relationship]) -> tuple[str, ...]:
-    """Return the parts of somebody's names that nobody else's have: Mila of "Mila Brandt"."""
-    others = {
-        disk.same_name(part)
-        for one in everybody
-        if one.id != person.id
-        for name in one.names
-        for part in name.split()
-    }
-    parts = (part for name in person.names if " " in name for part in name.split())
-    return tuple(
-        part
-        for part in dict.fromkeys(parts)
-        if len(part) >= LEAST_PART and disk.same_name(part) not in others
-    )
+def short_names(everybody: Iterable[Relationship]) -> dict[str, tuple[str, ...]]:
+    """Return the parts of names that one person alone has, by their id: Mila of "Mila Brandt"."""
+    of: dict[str, dict[str, str]] = {}  # by normal form, then by id, as it is written
+    for person in everybody:
+        for name in person.names:
+            for part in (part.strip(".,") for part in name.split()):
+                of.setdefault(disk.same_name(part), {})[person.id] = part if " " in name else ""
+    found: dict[str, tuple[str, ...]] = {}
+    for spelt in of.values():
+        [*others, (person_id, part)] = spelt.items()
+        if not others and len(part) >= LEAST_PART and part.casefold() not in _NO_NAMES:
+            found[person_id] = (*found.get(person_id, ()), part)
+    return found
 
 
 def match_surely(people: Iterable[Relationship], name: str) -> Relationship | None:

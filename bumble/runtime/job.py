@@ -371,7 +371,9 @@ def text(most: int) -> dict[str, Any]:
 
 def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:
     """Fill a prompt: its instructions, its examples, and what is asked now, without secrets."""
-    shown = {name: secrets.redacted(text) for name, text in slots.items()}
+    shown = {
+        name: "\n".join(map(secrets.redacted, text.split("\n"))) for name, text in slots.items()
+    }
     return tuple(PromptMessage(role, text) for role, text in prompts.load(prompt).turns(**shown))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.body import familiarity, significance
 from bumble.entity.changes import Change
 from bumble.entity.config import NAMELESS, Identity
@@ -32,6 +33,7 @@ UNNAMED = "you"  # an owner of whom the folder has no name
 STAGES = ("forming", "developing", "established", "deep")
 STAGE_ENDS = (10, 50, 150)  # talks
 STEADY = 0.01  # a change of health smaller than this is none
+_WITHIN = patterns.compile(r"(?<=[\w,;] )\w+")
 OWNER_MARK = b'"owner"'  # stands in every transcript that has a word of the owner
 
 
@@ -120,14 +122,22 @@ def named(
 ) -> list[relationships.Relationship]:
     """Return those who are not there and whom a text names, by their names or a part of them."""
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
-    absent = (one for one in everybody if one.id not in readers)
+    short = relationships.short_names(everybody)
+    # whoever writes no capitals within a sentence writes none of names, either
+    is_small = not any(word[0].isupper() and word != "I" for word in _WITHIN.findall(text))
+    folded, case = text.casefold(), re.IGNORECASE if is_small else 0
 
     def is_named(one: relationships.Relationship) -> bool:
-        called = (*one.names, *relationships.short_names(one, everybody))
-        found = (re.search(stop_words.name_pattern(name), text, re.IGNORECASE) for name in called)
-        return any(match[0] not in stop_words.WORDS for match in found if match)  # "will"
+        called = (*one.names, *short.get(one.id, ()))
+        there = (name for name in called if name.split()[0].casefold().rstrip(".") in folded)
+        found = (
+            match
+            for name in there
+            for match in re.finditer(stop_words.name_pattern(name), text, case)
+        )
+        return any(match[0] not in stop_words.WORDS for match in found)  # "will"
 
-    return list(filter(is_named, absent))
+    return [one for one in everybody if one.id not in readers and is_named(one)]
 
 
 def plan_met(

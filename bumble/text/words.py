@@ -287,6 +287,12 @@ def common(language: str, count: int) -> frozenset[str]:
     return frozenset(folded(word) for word, _ in ranked[:count])
 
 
+def is_everyday(word: str, count: int) -> bool:
+    """Whether a word is one of the commonest of any language that has a list."""
+    lists = (file.name.split(".")[0] for file in frequencies().glob("small_*.msgpack.gz"))
+    return any(folded(word) in common(name.removeprefix("small_"), count) for name in lists)
+
+
 def is_listed(word: str, language: str) -> bool:
     """Whether a language has a word, so that a capital letter alone makes no name of it."""
     return word in listed(language)
@@ -327,7 +333,8 @@ _RULED = patterns.compile(
     r"(?:^[ \t]*\1(?:[ \t]*\1){2,}[^\n]{0,60}$|\Z)",
     re.MULTILINE,
 )
-_LINES = patterns.compile(r"^[ \t]*[>|＞][^\n]*(?:\n|\Z)", re.MULTILINE)
+# A row of a table ends with the sign that it begins with, and is nobody's quotation.
+_LINES = patterns.compile(r"^[ \t]*(?!\|[^\n]*\|[ \t]*$)[>|＞][^\n]*(?:\n|\Z)", re.MULTILINE)
 # A mail's head: a line of a name, a colon and an address in brackets, and all from there on.
 _MAIL = patterns.compile(
     r"^[^\W\d_][^:：\n]{0,30}[:：][^\n]*<[^\s<>@]+@[^\s<>@]+>[\s\S]*", re.MULTILINE

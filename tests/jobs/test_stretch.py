@@ -242,8 +242,7 @@ def test_what_others_know_as_well_stays_and_that_is_told(entity: Entity) -> None
     runtime = runtime_of(entity)
     [job] = stretch.check(runtime).jobs
     seven = claim("Seven of them were eaten, not six.", "m1", rests=["seven slippers, not six"])
-    # a title keeps what somebody said
-    put_right = [fact("Zurek slippers count", seven, replaces=["k1"])]
+    put_right = [fact("Zurek slippers", seven, replaces=["k1"])]
     model = ScriptedModel([makes(seven, knowledge=put_right)])
     done = apply(runtime, stretch.run(replace(runtime, model=model), job))
     assert f"stays, for others may know it, too: Slippers: {six['text']}" in done.late
@@ -634,13 +633,16 @@ def test_a_portrait_edited_meanwhile_stays_and_the_rest_is_kept(entity: Entity) 
 
 
 def test_what_was_put_right_in_a_talk_is_recalled_with_what_put_it_right(entity: Entity) -> None:
-    shed, wider = "The shed is to be 8 feet by 6.", "Make that 8 by 7, the gate opens wider."
+    shed, wider = "The shed is to be 8 feet by 6.", "Make that 8 by 7, and no, the bike is green."
     heard(entity, ("sam", shed), ("sam", wider))
     right = claim("The shed is to be 8 feet by 7, not 6.", "m1", "m3", rests=["Make that 8 by 7"])
     shed_fact = fact("Shed", claim("The shed is 8 by 7.", "m3", rests=["8 by 7"]))
-    told = makes(HAS_SHED, knowledge=[shed_fact], beliefs=[belief(right, "correction")])
+    bike = claim("Sam's bike is green.", "m3", rests=["the bike is green"])
+    corrections = [belief(one, "correction") for one in (right, bike)]
+    told = makes(HAS_SHED, knowledge=[shed_fact], beliefs=corrections)
     runtime, _ = dealt(entity, told)
-    assert not list(beliefs.BELIEF.readable(entity.beliefs))  # it stands in what is known
+    # of what is known already there is none
+    assert [one.text for one in beliefs.BELIEF.readable(entity.beliefs)] == [bike["text"]]
     search = memory_search.search_of(runtime, ("sam",))
     memory = runtime.memory
     memory.sync()
@@ -660,7 +662,8 @@ def test_what_somebody_passes_on_is_believed_as_that_and_never_as_their_word(
     age = claim("Sam's grandmother turns 88 on 21 December.", "h2", rests=["She turns 88"])
     own = claim("Sam's recipe takes 500 g of flour.", "m1", rests=["recipe, please keep it"])
     gave = claim("Sam gave me a recipe.", "m1", rests=["recipe, please keep it"])
-    told = makes(gave, own, knowledge=[fact("Gingerbread", flour, age)])
+    drawn = [seen("Sam", "Sam gives me what is dear to the family, and asks me to keep it.")]
+    told = makes(gave, own, knowledge=[fact("Gingerbread", flour, age)], people=drawn)
     runtime, outcome = dealt(entity, told, mends())
     asked = model_of(runtime).requests[0].messages[-1].content
     assert "[h2] 12:00 passed on by" in asked and "Bake 12 min" in asked
@@ -671,6 +674,7 @@ def test_what_somebody_passes_on_is_believed_as_that_and_never_as_their_word(
     [episode] = episodes.EPISODE.readable(entity.episodes)
     assert episode.provenance.trust != "imported"
     assert session.messages[0].id in held[flour["text"]].sources
+    assert relationships.find(entity.relationships, "sam").provenance.trust != "imported"
 
 
 def test_what_others_heard_too_waits_for_them_beside_a_portrait_of_one(entity: Entity) -> None:
@@ -687,8 +691,10 @@ def test_what_others_heard_too_waits_for_them_beside_a_portrait_of_one(entity: E
 
 
 def test_no_job_is_shown_a_secret() -> None:
-    [_, asked] = messages("mend", {"name": "Ada", "reasons": "", "messages": "PIN: 48213"})
+    talk = "[m1] 10:00 Sam: PIN: 48213, Password:\n[m2] 10:05 Ana: I see"
+    [_, asked] = messages("mend", {"name": "Ada", "reasons": "", "messages": talk})
     assert "48213" not in asked.content and "[secret]" in asked.content
+    assert "[m2] 10:05 Ana" in asked.content
 
 
 def test_what_the_entity_said_itself_is_no_evidence(entity: Entity) -> None:

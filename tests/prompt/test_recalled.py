@@ -122,6 +122,15 @@ def test_whom_a_message_names_is_told_of_as_far_as_all_here_may_know(tmp_path: P
     found = comes_to_mind(entity, "What does Nour do, and will she come?", talk="ses_2")
     assert "Nour teaches chemistry." in found and "secret" not in found
     assert "chemistry" not in comes_to_mind(entity, "What does Nour do?", "bo", talk="ses_3")
+    for name in ("Frau Weber", "Anna von Berg", "Will Rosa"):
+        living.known(entity, name, f"{name} rows.", interaction_count=0)
+    said = (
+        "Die Frau von nebenan will eine rosa Farbe.",
+        "Will you ask whether Frau Weber comes?",
+    )
+    brought = [comes_to_mind(entity, each, talk=f"ses_4{n}") for n, each in enumerate(said)]
+    assert "rows" not in brought[0]
+    assert "Frau Weber rows." in brought[1] and "Rosa" not in brought[1]
 
 
 def test_who_said_something_is_called_as_they_write_their_name(tmp_path: Path) -> None:

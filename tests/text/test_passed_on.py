@@ -45,6 +45,7 @@ def test_what_is_passed_on_is_not_said(form: str) -> None:
         "My address: sam@example.org\nMy number: 4471",
         "I paid 3 > 2 - that is all -- really.",
         "Is it 5 o'clock? It's Ana's turn, isn't it?",
+        "here is my cut list\n| piece | qty |\n|---|---|\n| floor | 2 |\nkeep it",
         "schreib mir bitte die Liste auf:\n\n- 500 g Mehl\n- Zwieback\n- lange Kerzen\n- Butter",
     ],
 )

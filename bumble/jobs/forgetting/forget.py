@@ -50,6 +50,7 @@ FILE_NAMED = "its file is named for them"
 ONLY_THEIRS = "a person wrote it for them alone"
 STILL_QUOTED = "it has words of theirs"
 SHARED_NAME = "it has a name that may be somebody else's, or a word"
+EVERYDAY = 5_000  # commonest words of a language: one of them is no sure name
 ONE = {  # of what is counted: how its label begins
     **{kind.plural: kind.singular for kind in kinds.KINDS},
     "messages": "message",
@@ -281,16 +282,15 @@ def _given_names(entity: Entity, person: str) -> tuple[tuple[str, ...], tuple[st
     page = next((one for one in everybody if one.id == person), None)
     if page is None:
         return (), ()
-    first = {name.split()[0] for name in page.names}
+    first = {name.split()[0] for name in page.names if name.split()}
     settings = disk.read(entity.file).decode(errors="replace")  # the entity's name, the owner's
     own = [
         name
-        for name in relationships.short_names(page, everybody)
+        for name in relationships.short_names(everybody).get(person, ())
         if name in first and not re.search(stop_words.name_pattern(name), settings)
     ]
-    languages = {words.language(one.text) for one in everybody}
-    common = {word for code in languages for word in words.common(code, draft.COMMON_WORDS)}
-    sure = tuple(name for name in own if stop_words.folded(name) not in common)
+    # "Oma Lisa", "Rose Adair": others have such names, and no language of theirs is known
+    sure = tuple(name for name in own if not words.is_everyday(name, EVERYDAY))
     return sure, tuple(name for name in own if name not in sure)
 
 
