@@ -35,14 +35,12 @@ OTHERS = 0o077  # the permission bits of everybody else
 
 def mark(text: str) -> str:
     """Return what only this installation can write beside a text; its key is made at first."""
-    if not kept(NAME):
-        keep(NAME, secrets.token_bytes(KEY_BYTES))
-    return _mark(kept(NAME) or _of_process(), text)  # another process may have been quicker
+    return _mark(_kept_key() or _of_process(), text)
 
 
 def is_own(text: str, given: object) -> bool:
     """Whether this installation wrote a mark beside a text."""
-    keys = chain(filter(None, map(_own, _places(NAME))), (_of_process(),))
+    keys = chain(filter(None, map(_key, _places(NAME))), (_of_process(),))
     return isinstance(given, str) and any(
         hmac.compare_digest(_mark(key, text).encode(), given.encode(errors="replace"))
         for key in keys
@@ -107,6 +105,22 @@ def _places(name: str) -> Iterator[Path]:
             temporary = tempfile.gettempdir()  # where nothing else will do, the folder it runs in
             if not os.path.samefile(temporary, os.curdir):  # noqa: PTH121
                 yield Path(temporary) / f"bumble-{os.geteuid()}" / name
+
+
+def _kept_key() -> bytes | None:
+    """Return the secret, made where there is none; None where none can be kept."""
+    for place in _places(NAME):
+        with suppress(FolderUnwritableError):
+            if _key(place) is None:
+                disk.write_atomic(place, secrets.token_bytes(KEY_BYTES), mode=0o600)
+            if key := _key(place):  # another process may have been quicker
+                return key
+    return None
+
+
+def _key(place: Path) -> bytes | None:
+    key = _own(place)
+    return key if key is not None and len(key) == KEY_BYTES else None
 
 
 def _own(place: Path) -> bytes | None:

@@ -19,7 +19,7 @@ _CALLED = (
     r"(?:pass ?word|pass ?phrase|pass ?code|pwd|passwort|kennwort|mot de passe|mdp|contraseña"
     r"|contrasenya|parola d'ordine|senha|palavra-passe|wachtwoord|lösenord|adgangskode|hasło|heslo"
     r"|şifre|şifrem|пароль|パスワード|密码|密碼|(?:api|secret)[ _-]?key|access_key"
-    r"|access[ _-]?token|auth[ _-]?token)"
+    r"|access[ _-]?token|auth[ _-]?token|(?:client|app|shared)[ _-]?secret)"
 )
 _PERHAPS = r"(?:token|secret)"  # "here is a secret: Mateo plays the oboe"
 _TO = r"(?:for|to|of|on|für|zu|zum|zur|vom|von|pour|de|du|del|della|di|da|do|para|per)"
@@ -60,6 +60,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         "a password",  # what no plain word has: a digit, or a sign in the middle
         rf"(?i)\b{_CALLED}\b{_IS}(?=\S*(?:\d|\w[!#$%&*+@^~_/\\]))\S{{4,}}",
     ),
+    ("a password", r"\b[Tt]oken\s*[:=]\s*(?=\S*[a-z]\S*[A-Z])[A-Za-z]{8,}"),
     (
         "a password",  # digits alone, with letters, or a sign in the middle
         rf"(?i)\b{_PERHAPS}\b{_IS}"

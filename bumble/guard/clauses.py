@@ -82,13 +82,16 @@ _ENDS = "[^e]ed|[ektv]en|ought|old|one|aid|eard|ade|eft|ost|met|ept|elt"
 _PAST = rf"(?:(?:already|always|just|never|\w+ly) )?(?:had|\w*(?:{_ENDS})\b)"
 _UNREAL = {
     "en": (  # "set it up so I'd stop": what for
-        rf"would|wouldn't|(?<!so )(?<!so that )(?:i|we|he|she|they)'d(?! {_PAST})"
+        r"would|wouldn't"
+        r"|(?:(?<!so )(?<!so that )|(?=\w+'d (?:love|like|have|rather|prefer)\b))"
+        rf"(?:i|we|he|she|they)'d(?! {_PAST})"
         r"|wish\w*|imagin\w*|dream\w*|if"
     ),
     "de": r"würd\w*|wär\w*|hätt\w*|könnt\w*|tät\w*|wenn|träum\w*",
     "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
-    "es": (  # "claro que si", "por si", "quiera"
-        r"(?<!claro )(?<!que )(?<!por )si|\w+(?<!qu)iera\w*"
+    "es": (  # "claro que si", "por si", "ni siquiera", "cuando quieras"
+        r"(?<!claro )(?<!que )(?<!por )si"
+        r"|(?<!cuando )(?<!como )(?<!donde )(?!siquiera\b|cualquiera\b)\w+iera\w*"
         r"|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*"
     ),
     # "Priscilla se lo riprende", "il gatto se l'è mangiato": a verb's own

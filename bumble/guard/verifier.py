@@ -54,7 +54,7 @@ _FIRST_PERSON = {
     "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne) |l['’])*(?:ho|avevo|dissi)",
     "pt": r"(?:não )?(?:(?:(?:lhes?|me|te) )+(?:\w{2,}ei|dei|disse)|fiz|dei)",
 }
-_CLAUSE_BEGINS = r"(?:\A|[,;:] |\b(?:y|e|que|che|ma|pero|mas) )"
+_CLAUSE_BEGINS = r"(?:\A|[,;:] |\b(?:y|e|ma|pero|mas) )"
 # Likewise, by the ending of a verb whose infinitive there is: "respondi", "contesté".
 _FIRST_FORMS = {
     "es": (("é", ("ar",)), ("í", ("er", "ir"))),
@@ -291,9 +291,10 @@ def _secret(evidence: Evidence) -> str:
 def _strangers(evidence: Evidence) -> str:
     grounds = [one.text for one in (*evidence.heard, *evidence.given)]
     people, text, language = evidence.people, evidence.claim.text, evidence.sentence.language
-    # an answer of which the sentence has something takes over the names of what was asked
+    # an answer of which the sentence has something takes over the names before its question;
+    # those within it only a yes does
     grounds += [
-        asked
+        " ".join(one for one in words.sentences(asked) if not one.endswith(words.QUESTION_MARKS))
         for asked, answer in _answered(evidence)
         if asked.rstrip().endswith(words.QUESTION_MARKS)
         and not any(clauses.denies(token, language) for token in clauses.tokens_of(answer))

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import takewhile
 
+from bumble.entity import secrets
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError
 from bumble.fallback import quotes
@@ -162,11 +163,11 @@ def _page(person: Relationship, readers: Sequence[str]) -> str:
     portrait = [quotes.plain(person.text)] if base.may_read(person.audience, readers) else []
     notes = (
         one
-        for one in person.pending
+        for one in reversed(person.pending)
         if base.may_read(one.provenance.audience, readers)
         and not provenance.is_untrusted(one.provenance.trust)
     )
-    return " ".join(filter(None, (*portrait, *(note.text for note in notes))))
+    return secrets.redacted(" ".join(filter(None, (*portrait, *(note.text for note in notes)))))
 
 
 def _spoken_of(runtime: Runtime, session: sessions.Session) -> list[Block]:

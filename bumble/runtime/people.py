@@ -133,7 +133,7 @@ def named(
         found = (
             match
             for name in there
-            for match in re.finditer(stop_words.name_pattern(name), text, case)
+            for match in re.finditer(stop_words.name_pattern(name, "s?"), text, case)
         )
         return any(match[0] not in stop_words.WORDS for match in found)  # "will"
 

@@ -287,12 +287,6 @@ def common(language: str, count: int) -> frozenset[str]:
     return frozenset(folded(word) for word, _ in ranked[:count])
 
 
-def is_everyday(word: str, count: int) -> bool:
-    """Whether a word is one of the commonest of any language that has a list."""
-    lists = (file.name.split(".")[0] for file in frequencies().glob("small_*.msgpack.gz"))
-    return any(folded(word) in common(name.removeprefix("small_"), count) for name in lists)
-
-
 def is_listed(word: str, language: str) -> bool:
     """Whether a language has a word, so that a capital letter alone makes no name of it."""
     return word in listed(language)

@@ -372,6 +372,15 @@ def test_an_answer_takes_over_the_names_of_what_was_asked(answer: str, verdict: 
     assert verifier.check(claim, sources).verdict == verdict
 
 
+def test_an_answer_takes_over_no_name_of_a_yes_or_no() -> None:
+    for asked, answer in (
+        ("Was it Marta who broke the vase?", "It was my cat, the vase is gone."),
+        ("With Marta or Julia?", "With Julia, at the vase."),
+    ):
+        claim = CitedClaim("Marta broke the vase.", ("m2",), (answer,))
+        assert "Marta" in verifier.check(claim, _after(("Ada", asked), ("Ona", answer))).why
+
+
 def test_what_is_stated_and_asked_of_was_not_only_asked() -> None:
     told = ("Correction: the contract runs until 30 April.", "When does Tibor's contract end?")
     text = "Ona put right that Tibor's contract runs until 30 April."
@@ -482,6 +491,8 @@ def test_what_was_told_is_kept_in_other_words(said: str, text: str) -> None:
         ("minha conta não foi 350 foi 450", "A conta de Ona foi 350."),
         ("nicht 20 oder 30 Gäste, 40 kommen", "Es kommen 30 Gäste."),
         ("Is Tom moving to Rome? Yeah, right.", "Tom is moving to Rome."),
+        ("so I'd love to live in a castle", "Ona lives in a castle."),
+        ("Quien quiera comprar la barca, que venga", "Alguien compra la barca."),
     ],
 )
 def test_a_condition_a_denial_and_no_real_yes_state_nothing(said: str, text: str) -> None:

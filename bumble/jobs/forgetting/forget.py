@@ -41,7 +41,7 @@ from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import review_queue
-from bumble.text import stop_words, words, yaml_edit, yaml_read
+from bumble.text import stop_words, yaml_edit, yaml_read
 
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
@@ -49,8 +49,7 @@ RESTS_IN_PART = "it rests in part on what is forgotten"
 FILE_NAMED = "its file is named for them"
 ONLY_THEIRS = "a person wrote it for them alone"
 STILL_QUOTED = "it has words of theirs"
-SHARED_NAME = "it has a name that may be somebody else's, or a word"
-EVERYDAY = 5_000  # commonest words of a language: one of them is no sure name
+SHARED_NAME = "it has a name that may be somebody else's; `bumble person forget` takes a name, too"
 ONE = {  # of what is counted: how its label begins
     **{kind.plural: kind.singular for kind in kinds.KINDS},
     "messages": "message",
@@ -241,9 +240,8 @@ def plan(
     called = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     shared = _shared(entity, person, called)
     spelt = tuple(name for name in called if name not in shared)
-    given, perhaps = _given_names(entity, person)
     gone = set(entry.ids) if entry else set()
-    draft = ForgettingDraft(entity, person, (*spelt, *given), zone, entry, until, gone)
+    draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
     transcripts.hear(draft)
     for path in session_files.SESSION.paths(entity):  # an episode is told anew of what is left
         transcripts.forget(draft, path)
@@ -257,7 +255,7 @@ def plan(
     return Forgetting(
         tuple(draft.planned.values()),
         dict(draft.counts),
-        tuple(find_undecided(draft, (*shared, *perhaps))),
+        tuple(find_undecided(draft, (*shared, *_first_names(entity, person)))),
         (person, *spelt),
         frozenset(draft.gone),
         draft.speech,
@@ -276,22 +274,13 @@ def _shared(entity: Entity, person: str, names: Sequence[str]) -> dict[str, str]
     return {name: other.name for name, other in found if other}
 
 
-def _given_names(entity: Entity, person: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the first names that mean this person alone: surely, and those that are words, too."""
-    everybody = relationships.PERSON.readable(entity.relationships)
+def _first_names(entity: Entity, person: str) -> list[str]:
+    """Return the first names that no other page has: where they stand, somebody has to look."""
+    everybody = list(relationships.PERSON.readable(entity.relationships))
     page = next((one for one in everybody if one.id == person), None)
-    if page is None:
-        return (), ()
-    first = {name.split()[0] for name in page.names if name.split()}
-    settings = disk.read(entity.file).decode(errors="replace")  # the entity's name, the owner's
-    own = [
-        name
-        for name in relationships.short_names(everybody).get(person, ())
-        if name in first and not re.search(stop_words.name_pattern(name), settings)
-    ]
-    # "Oma Lisa", "Rose Adair": others have such names, and no language of theirs is known
-    sure = tuple(name for name in own if not words.is_everyday(name, EVERYDAY))
-    return sure, tuple(name for name in own if name not in sure)
+    first = {name.split()[0] for name in page.names if name.split()} if page else set()
+    own = relationships.short_names(everybody).get(person, ())
+    return [name for name in own if name in first]
 
 
 def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
