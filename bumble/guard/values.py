@@ -357,8 +357,9 @@ def _named(
     start = 1 if names is MONTH_NAMES else 0
     for place, name in enumerate(names, start):
         for word in map(words.folded, info.get(name, ())):
-            if value(word, language) is not None:
-                continue  # "sept" is seven in French
+            is_number = value(word, language) is not None
+            if is_number and (code != language or number_words.is_own(word, language)):
+                continue  # "sept" is seven in French; "dez" is ten, but no word of German's
             if code != language and number_words.is_own(word, language):
                 continue  # "don" is Thursday in Dutch
             least = _LEAST_LETTERS if word < "\u0900" else 2  # letters that are syllables or words
