@@ -340,7 +340,8 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     is_theirs = given is not None and base.may_read(given.provenance.audience, context.readers)
     shared = given if is_theirs and title != arguments["title"] else None
     old = "\n".join(one.text for one in (section, shared) if one is not None)
-    named, missed = _sentences_of(arguments.get("gone", ""), old)
+    gone, body = _whole(arguments.get("gone", ""), body, old)
+    named, missed = _sentences_of(gone, old)
     if section or shared:
         there = [one for one in (section, shared) if one is not None]
         _vouch(context, body, there="\n".join(_standing(one.text, one.provenance) for one in there))
@@ -385,6 +386,18 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
     more = f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}' if missed else ""
     return _planned(context, plan, more=f"{told}{more}")
+
+
+def _whole(gone: str, body: str, text: str) -> tuple[str, str]:
+    """Return the correction of a part of a sentence, "20 g" for "25 g", as one of all of it."""
+    part, new = gone.strip(), body.strip()
+    around = [one for one in words.sentences(text) if part in one]
+    is_part = (
+        len(around) == 1 and part and new and stop_words.bare(around[0]) != stop_words.bare(part)
+    )
+    if not is_part or "\n" in part + new or new.endswith((".", "!", "?")):
+        return gone, body
+    return around[0], around[0].replace(part, new)
 
 
 def _sentences_of(lines: str, text: str) -> tuple[list[str], list[str]]:

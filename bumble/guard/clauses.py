@@ -118,12 +118,29 @@ _BY_INFINITIVE = {
     "pt": ((r"(\w{2,}[aei]r)ia(?:s|m|mos)?", ("",)), (r"(\w+[aei])sse(?:s|m|mos)?", ("r",))),
 }
 _HEDGES = """
-ask asks asked wonder wonders wondered whether would could might may wish wishes consider considers
-considering imagines dreams likes hopes thinks thought fragt fragte uberlegt erwagt ob wurde konnte
-mochte will wollte traumt denkt wunscht demande demandait voudrait aimerait pregunta pregunto duda
-quiere querria chiede vorrebbe pergunta queria vraagt zou wil preguntado preguntaba chiesto chiedeva
-perguntado perguntava gevraagd
+ask asks asked wonder wonders wondered whether would could might may wish wishes consider
+considers considering imagines imagined dreams dreamt dreamed likes hopes hoped thinks thought
+wants wanted joked fragt fragte uberlegt erwagt ob wurde konnte mochte will wollte traumt denkt
+wunscht demande demandait voudrait aimerait pregunta pregunto duda quiere querria chiede vorrebbe
+pergunta queria vraagt zou wil preguntado preguntaba chiesto chiedeva perguntado perguntava
+gevraagd
 """
+_ASKING = 4  # words of a question that is more than a tag, and of a statement before it
+# How questions and conditions begin in languages whose order of words tells them.
+_QUESTIONS = {
+    "en": """
+    is are am was were do does did have has had can could will would shall should may might must
+    what when where who whom whose why how which if or and but
+    """,
+    "de": """
+    was wann wo wer wen wem wessen warum wieso weshalb wie welche welcher welches ob wenn oder und
+    """,
+}
+_OPENERS = {code: frozenset(row.split()) for code, row in _QUESTIONS.items()}
+# Behind a verb that begins a question.
+_SUBJECTS = frozenset(
+    ["du", "ihr", "er", "sie", "es", "ich", "wir", "man", "der", "die", "das", "dein", "deine"]
+)
 HEDGES = frozenset(_HEDGES.split())
 HEDGED = frozenset(_UNREAL)  # languages whose words for telling of a question or a wish are known
 # How an answer begins that takes over what was asked.
@@ -194,12 +211,16 @@ class Clause(Struct, frozen=True):
 @lru_cache(maxsize=1024)
 def of(text: str, language: str) -> tuple[Clause, ...]:
     """Return the clauses of a text."""
-    said = [
-        (part, sentence.rstrip().endswith(words.QUESTION_MARKS))
-        for sentence in _SENTENCE.findall(values.with_days(text))
-        for part in _CLAUSE.split(sentence)
-        if part.strip()
-    ]
+    said = list[tuple[str, bool]]()
+    for sentence in _SENTENCE.findall(values.with_days(text)):
+        parts = [part for part in _CLAUSE.split(sentence) if part.strip()]
+        is_asked = sentence.rstrip().endswith(words.QUESTION_MARKS)
+        # "she is odd lately, has she told you anything?": more than "is that so?" is asked there
+        asks_last = is_asked and len(tokens_of(parts[-1])) >= _ASKING
+        said += [
+            (part, is_asked and not (asks_last and n < len(parts) and _states(part, language)))
+            for n, part in enumerate(parts, 1)
+        ]
     tokens = [tuple(tokens_of(part)) for part, _ in said]
     weights = [weigh(part, language) for part in tokens]
     read = [values.read(part, language) for part, _ in said]
@@ -223,6 +244,17 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
             )
         )
     return tuple(found)
+
+
+def _states(clause: str, language: str) -> bool:
+    """Whether a clause is no question by its order: where that shows, and it is no "if"."""
+    tokens = tokens_of(clause)
+    return (
+        language in _OPENERS
+        and len(tokens) >= _ASKING
+        and tokens[0] not in _OPENERS[language]
+        and (language != "de" or tokens[1] not in _SUBJECTS)
+    )
 
 
 def tokens_of(text: str) -> list[str]:

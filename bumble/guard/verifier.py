@@ -180,7 +180,7 @@ def _evidence(claim: CitedClaim, sources: ClaimSources, *, cites: bool) -> Evide
     rests = cited if is_told else said
     people = (*sources.names, *(each.who for each in window))
     language = words.language(claim.text, *(each.text for each in rests), *sources.known)
-    read = values.read(claim.text, language)
+    read = values.read(_without_months(claim.text, people, language), language)
     sentence = Subject(
         claim.text, read, read.content - clauses.stems_of(people, language), language, is_told
     )
@@ -202,6 +202,15 @@ def _evidence(claim: CitedClaim, sources: ClaimSources, *, cites: bool) -> Evide
     return Evidence(
         claim, sources, people, cited, sentence, heard, given, list(_not_given(sentence, given))
     )
+
+
+def _without_months(text: str, people: Iterable[str], language: str) -> str:
+    """Return a text without the names that are months as well: "11 for Jun"."""
+    months = values.calendar_words(language).months
+    for part in {part for name in people for part in name.split()}:
+        if words.folded(part) in months:
+            text = re.sub(rf"\b{re.escape(part)}\b", "…", text)
+    return text
 
 
 def _verdict(

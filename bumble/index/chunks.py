@@ -30,6 +30,7 @@ from bumble.records import (
     sessions,
     topics,
 )
+from bumble.records.beliefs import Belief
 from bumble.records.episodes import Episode
 from bumble.records.kind import RecordKind
 from bumble.records.projects import Project
@@ -207,6 +208,9 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
     text, at = record.told, record.when
     if isinstance(record, dreams.Dream):  # its images and their thread, without headings
         text = "\n".join((*record.fragments, record.thread)).strip()
+    if isinstance(record, Belief) and at:  # when it was told, not when it was thought about
+        told_at = filter(None, map(base.time_of, record.evidence))
+        at = max(told_at, default=at).astimezone(at.tzinfo)
     if isinstance(record, Relationship):
         at = record.last_interaction
         for note in record.pending:  # what others told of them, for those who heard it

@@ -397,6 +397,9 @@ def _recognized(
     def called(name: str) -> str:
         if is_recorded(name):
             return name
+        first = name.split()[0] if " " in name else ""
+        if first in shown.names.values():  # who is here has told their whole name
+            return first
         alike = [one for one in there if names.sound_alike(name, one)]
         for said in people_said:
             if said.who in alike and names.introduces(said.text, name):

@@ -232,7 +232,7 @@ def _followed(runtime: Runtime, text: str, readers: Sequence[str]) -> str:
         heading = titles.heading(story)
         return "\n".join(filter(None, (heading and f"{heading}:", words.paragraph(end))))
 
-    return _LINK.sub(told, text).strip(", \n")
+    return _LINK.sub(told, text.replace("), [", ")\n[")).strip(", \n")
 
 
 def _last_words(talk: Session) -> str:

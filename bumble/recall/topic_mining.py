@@ -36,7 +36,7 @@ BARE = ("name", "word")  # topics that nobody gave a title
 LEAST_RECORDS, LEAST_DAYS = 3, 2  # in which a name or word recurs
 TREND_DAYS, DORMANT_DAYS = 30, 60
 STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
-LEAST_LETTERS = 3
+LEAST_LETTERS, LEAST_STEM = 3, 4
 STANDS_OUT = 2.0  # times as often as the language has it
 EVEN = 0.1  # what a title counts that is spread as chance would
 NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
@@ -179,7 +179,13 @@ def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]
     rules = form.rules_of(language)
     while len(parts) > 1 and rules and parts[0] in rules.before_nouns:  # "The Alma" is Alma
         parts = parts[1:]
-    return tuple(words.stem(part, language) for part in parts)
+    return tuple(_stem(part, language) for part in parts)
+
+
+def _stem(word: str, language: str) -> str:
+    """Return the stem of a word; of a short one itself, where it would be another: Malte, "mal"."""
+    stem = words.stem(word, language)
+    return word if len(stem) < LEAST_STEM and len(word) > len(stem) + 1 else stem
 
 
 def holds(stems: Sequence[str], key: Sequence[str]) -> bool:
@@ -215,7 +221,7 @@ def _words(text: Text) -> Iterator[_Token]:
             yield _Token(elided[1], elided[1].casefold(), elided[1].casefold(), inside, joined)
             surface, inside, joined = surface[elided.end() :], True, True
         word = surface.casefold()
-        yield _Token(surface, word, words.stem(word, text.language), inside, joined)
+        yield _Token(surface, word, _stem(word, text.language), inside, joined)
         end = match.end()
 
 

@@ -27,7 +27,7 @@ from bumble.records import base, relationships, session_files
 from bumble.records.provenance import BY_FORM, is_untrusted
 from bumble.records.sessions import Session
 from bumble.runtime.runtime import Runtime
-from bumble.text import stop_words
+from bumble.text import stop_words, words
 
 UNNAMED = "you"  # an owner of whom the folder has no name
 STAGES = ("forming", "developing", "established", "deep")
@@ -78,7 +78,12 @@ def speaker(entity: Entity, identity: Identity, name: str | None) -> Person:
     match = find(known_people, given)
     if match is None and disk.without_marks(owner) == disk.without_marks(given) and not own_name:
         raise NameUnclearError(given, owner)
-    shown = match.names[0] if match and match.names else given
+    written = " ".join(
+        part if part in stop_words.WORDS else f"{part[:1].upper()}{part[1:]}"
+        for part in given.split()
+    )
+    # whoever types a name in small letters has a capital all the same
+    shown = match.names[0] if match and match.names else written if given.islower() else given
     owner_id = owner_among(known_people, entity, identity)
     new_id = owner_id if own_name else relationships.person_id(given)
     person_id = match.id if match else new_id
@@ -352,9 +357,11 @@ def health(scores: relationships.Scores) -> float:
 
 
 def ago(gap: timedelta) -> str:
-    """Say how long something is, in the largest unit that fits."""
+    """Say how long something is, in the largest unit that fits; 42 hours are two days."""
     seconds = max(0, round(gap.total_seconds()))
     for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if count := seconds // length:
-            return f"{count} {name}{'s' if count > 1 else ''}"
+        if seconds >= length:
+            return words.counted(
+                round(seconds / length) if name == "day" else seconds // length, name
+            )
     return "a moment"

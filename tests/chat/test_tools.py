@@ -161,6 +161,12 @@ def test_a_skill_is_not_replaced_by_the_change_to_it_alone(ada: Entity) -> None:
             "Biscuit is eight. He loves the sofa.\nHe loves the hall.",
             'saved; "biscuit" doesn\'t say "He loves the stairs." ' + tools.PORTRAITS,
         ),
+        (
+            "the hall",
+            "the sofa",
+            "Biscuit is eight. He loves the hall.",
+            "saved; 1 sentence replaced",
+        ),
     ],
 )
 def test_only_what_a_note_names_is_no_longer_known(

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bench.truth_able import judged, of_talks
 from bumble.guard import verifier
@@ -379,6 +380,34 @@ def test_an_answer_takes_over_no_name_of_a_yes_or_no() -> None:
     ):
         claim = CitedClaim("Marta broke the vase.", ("m2",), (answer,))
         assert "Marta" in verifier.check(claim, _after(("Ada", asked), ("Ona", answer))).why
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "verdict"),
+    [
+        ("Mum has been odd lately, has she said anything to you?", "Mum has been odd.", "keep"),
+        (
+            "am 10. komm ich erst gegen Mittag, kannst du allein öffnen?",
+            "Ona kommt mittags.",
+            "keep",
+        ),
+        ("Tom moves to Rome in May, is that true?", "Tom moves to Rome.", "mend"),
+        ("Are you moving to Rome with Tom, or shall I ask someone?", "Ona moves to Rome.", "mend"),
+        ("Kommst du mit Tom nach Rom, oder soll ich wen fragen?", "Ona kommt nach Rom.", "mend"),
+    ],
+)
+def test_what_stands_before_a_question_of_its_own_is_stated(
+    said: str, text: str, verdict: str
+) -> None:
+    found = verifier.check(CitedClaim(text, ("m1",), (said,)), _after(("Ona", said)))
+    assert found.verdict == verdict
+
+
+def test_a_name_that_is_a_month_too_is_no_date() -> None:
+    said = "9 square metres for me, 14 for Mairi and 11 for Jun"
+    sources = replace(_after(("Ona", said)), names=("Ada", "Ona", "Jun"))
+    claim = CitedClaim("Mairi has 14 square metres, and 11 are for Jun.", ("m1",), (said,))
+    assert verifier.check(claim, sources) == verifier.KEPT
 
 
 def test_what_is_stated_and_asked_of_was_not_only_asked() -> None:

@@ -32,6 +32,13 @@ def test_a_word_is_a_topic_from_three_records_on_two_days() -> None:
     assert found(text(harbour), text(harbour, number=1), text(harbour, number=2)) == []
 
 
+def test_a_name_is_no_word_that_has_its_stem_but_not_its_letters() -> None:
+    talk = [text("Gestern war Malte hier, der Malte.", n, "de") for n in range(4)]
+    talk.append(text("Sag mal, komm doch mal vorbei.", 2, "de", number=1))
+    [malte] = [topic for topic in found(*talk) if topic.name == "Malte"]
+    assert set(malte.texts) == set(talk[:4])
+
+
 def test_a_german_noun_is_a_word_and_a_stranger_s_name_is_a_name() -> None:
     talk = [text("Gestern hat uns Fenja im Garten geholfen.", n, "de") for n in range(4)]
     types = {topic.name: topic.type for topic in found(*talk)}
