@@ -262,7 +262,7 @@ def notes(person: relationships.Relationship) -> list[relationships.PendingNote]
 
 
 def _is_for_others(note: relationships.PendingNote, person: relationships.Relationship) -> bool:
-    return not {*note.provenance.audience} <= {person.id}
+    return {*note.provenance.audience} != {person.id}
 
 
 def judged(
@@ -333,10 +333,14 @@ def plan(
         trust=given.trust,
         audience=(person.id,),  # only its person may meet it in a prompt
     )
+    # what a person wrote for everybody to see is still theirs to see
+    lines = relationships.text_lines(now.text) if not now.audience else ()
+    by_hand = (line for line in lines if not now.origin_of(line).by)
+    stays = (
+        note for note in now.pending if note not in given.notes or _is_for_others(note, person)
+    )
     worked_in: dict[str, Any] = {
-        "pending": tuple(
-            note for note in now.pending if note not in given.notes or _is_for_others(note, person)
-        ),
+        "pending": (*stays, *(relationships.PendingNote(line, at) for line in by_hand)),
         "last_reflection": at,
         "reviewed_at_count": now.interaction_count if count is None else count,
     }
