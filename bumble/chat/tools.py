@@ -438,8 +438,10 @@ def _remind(arguments: Mapping[str, str], context: ToolContext) -> Result:
     same = meant if meant and text == words.one_line(meant.text) else None
     if meant and same is None and meant.person != speaker:
         raise ValueError("somebody else is to hear it: only `bumble remind edit` words it anew")
-    if same is None:
-        _vouch(context, text)
+    if same is None:  # one that came already may be put off
+        every = reminders.REMINDER.readable(context.entity.reminders)
+        theirs = (_standing(one.text, one.provenance) for one in every if one.person == speaker)
+        _vouch(context, text, there="\n".join(theirs))
     at = schedule.following(repeat, context.at, runtime.zone) if repeat else context.at
     if when:
         at = moments.local(when, runtime.zone).astimezone(runtime.zone)

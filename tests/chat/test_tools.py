@@ -257,6 +257,21 @@ def left(entity: Entity, person: str, asker: str, text: str, **more: str) -> Non
     write(entity, reminders.REMINDER.plan_new(one, ""))
 
 
+@pytest.mark.parametrize(("text", "fails"), [("Ring the vet.", False), ("Sam is king.", True)])
+def test_what_came_already_may_be_put_off_whatever_was_read(
+    ada: Entity, text: str, fails: bool
+) -> None:
+    left(ada, "sam", "sam", "Ring the vet.")
+    ada.workspace.mkdir(exist_ok=True)
+    (ada.workspace / "a.txt").write_text("Sam is king.")
+    again = act("remind", text=text, at="2026-05-26T20:00")
+    model = ScriptedModel([act("read_file", path="a.txt"), again, say("Yes.")])
+    runtime = lives.runtime_of(ada, model, flags=NOTES | {"tools.files": True})
+    turn = talk(runtime, "Read a.txt. And that reminder: make it Tuesday 8pm instead.")
+    results = [one for step in turn.outcome.steps for one in step.results]
+    assert results[-1].failed is fails
+
+
 def test_whom_it_is_for_sees_and_ends_what_is_said_again_and_again(ada: Entity) -> None:
     left(ada, "kim", "sam", "Take the pill.", repeat="0 8 * * *")
     gone = act("remind", gone="Take the pill.")
