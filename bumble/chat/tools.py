@@ -391,13 +391,13 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
 def _whole(gone: str, body: str, text: str) -> tuple[str, str]:
     """Return the correction of a part of a sentence, "20 g" for "25 g", as one of all of it."""
     part, new = gone.strip(), body.strip()
-    around = [one for one in words.sentences(text) if part in one]
-    is_part = (
-        len(around) == 1 and part and new and stop_words.bare(around[0]) != stop_words.bare(part)
-    )
-    if not is_part or "\n" in part + new or new.endswith((".", "!", "?")):
+    pattern = rf"(?<!\w){re.escape(part)}(?!\w)"
+    around = [one for one in words.sentences(text) if part and re.search(pattern, one)]
+    is_part = len(around) == 1 and stop_words.bare(around[0]) != stop_words.bare(part)
+    is_alike = 0 < len(new.split()) <= len(part.split()) + 1 and "\n" not in part + new
+    if not (is_part and is_alike and len(re.findall(pattern, around[0])) == 1):
         return gone, body
-    return around[0], around[0].replace(part, new)
+    return around[0], re.sub(pattern, lambda _: new, around[0])
 
 
 def _sentences_of(lines: str, text: str) -> tuple[list[str], list[str]]:

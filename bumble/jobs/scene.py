@@ -24,6 +24,7 @@ from bumble.guard import origins
 from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
+from bumble.recall import belief_strength
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.provenance import is_untrusted
@@ -45,6 +46,7 @@ class KnownSentence(Struct, frozen=True):
     title: str
     text: str
     person: str = ""  # id of who it was told of
+    told: datetime | None = None  # when, last
 
 
 class Scene(Struct, frozen=True, dict=True):
@@ -223,7 +225,7 @@ def _known(
         if (section := knowledge.find(book, title)) is not None
     ]
     sentences = [
-        KnownSentence(section.title, sentence)
+        KnownSentence(section.title, sentence, told=knowledge.told_at(section))
         for section in sections
         if not section.locked
         for sentence in words.sentences(section.text)
@@ -245,7 +247,7 @@ def _told(
         record = people.readable_person(runtime, person)
         if record is not None:
             told = relationships.heard(record, readers)
-            yield from (KnownSentence(record.name, note.text, record.id) for note in told)
+            yield from (KnownSentence(record.name, note.text, record.id, note.at) for note in told)
 
 
 def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, held.Belief]:
@@ -256,6 +258,7 @@ def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[
         there[hit.id]
         for hit in hits
         if hit.id in there
+        and not belief_strength.superseded(there[hit.id], there, runtime.now())
         and there[hit.id].category != held.DREAM_INSIGHT  # which proves nothing
         and soma.is_open(there[hit.id].audience, readers)
     ]
@@ -279,7 +282,8 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         "day": scene.day,
         "body": ebb.reflection_line(body_state.read(runtime, scene.messages[0].at)),
         "known": portrait.inside(
-            f"{label}: {each.title}: {each.text}" for label, each in scene.known.items()
+            f"{label}: {each.title}: {each.text}{_dated(each.told, scene.zone)}"
+            for label, each in scene.known.items()
         ),
         "beliefs": portrait.inside(
             f"{label}: {each.text}" for label, each in scene.beliefs.items()
@@ -290,6 +294,11 @@ def slots(runtime: Runtime, scene: Scene) -> dict[str, str]:
         "points": str(appraisal.MAX_POINTS),
         "emotions": ", ".join(EMOTIONS),
     }
+
+
+def _dated(told: datetime | None, zone: tzinfo) -> str:
+    """Say when something was told: of two that differ, the newer holds."""
+    return f" ({told.astimezone(zone):%Y-%m-%d})" if told else ""
 
 
 def _seen(person: relationships.Relationship) -> str:

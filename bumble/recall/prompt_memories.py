@@ -230,8 +230,7 @@ def _sections(
         mark = _hearsay(tier, origin.audience, session.people)
         reference = whole_record.reference("knowledge", section.title)
         text = _cut(section.text, SECTION_TOKENS, reference)
-        times = filter(None, map(base.time_of, origin.sources))
-        told = max(times, default=None)  # of two that differ, the newer holds
+        told = knowledge.told_at(section)  # of two that differ, the newer holds
         when = f"({told.astimezone(runtime.zone):%Y-%m-%d}) " if told else ""
         lines.append((tier, f"- {when}{mark}{section.title}: {text}"))
         shown.add(("knowledge", title))
@@ -412,7 +411,7 @@ def _hearsay(tier: str, audience: Collection[str], readers: Collection[str]) -> 
 
     A message names its speaker anyway.
     """
-    is_theirs = len({*readers}) == 1 and {*audience} == {*readers}
+    is_theirs = len({*readers}) == 1 and {*readers} <= {*audience}  # whoever heard it, or said it
     return "[hearsay] " if tier == "person" and not is_theirs else ""
 
 

@@ -394,6 +394,7 @@ def test_an_answer_takes_over_no_name_of_a_yes_or_no() -> None:
         ("Tom moves to Rome in May, is that true?", "Tom moves to Rome.", "mend"),
         ("Are you moving to Rome with Tom, or shall I ask someone?", "Ona moves to Rome.", "mend"),
         ("Kommst du mit Tom nach Rom, oder soll ich wen fragen?", "Ona kommt nach Rom.", "mend"),
+        ("Ist Anna nach Rom gezogen, oder wohnt sie noch hier?", "Anna ist nach Rom.", "mend"),
     ],
 )
 def test_what_stands_before_a_question_of_its_own_is_stated(
