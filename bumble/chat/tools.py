@@ -57,6 +57,7 @@ _LIST_MARK = patterns.compile(  # "24. Dezember" is a day
     rf"^\s*(?:[-*+•]|\d{{1,2}}[.)](?!\s*(?:{'|'.join(' '.join(words.MONTHS).split())})\b))\s+",
     re.IGNORECASE,
 )
+LEAST_LETTERS = 8  # of words that were said joined or parted
 LEAST_WORDS, LEAST_KEPT = 6, 0.5  # of a text that is rewritten: so many telling words, this share
 
 
@@ -226,9 +227,13 @@ def _unsaid(
     told = {token for one in sources.window for token in clauses.tokens_of(one.text)}
     there = [clauses.tokens_of(one) for one in standing]
 
+    letters = ["".join(clauses.tokens_of(one.text)) for one in sources.window]
+
     def stands(sentence: str) -> bool:
         own = clauses.tokens_of(sentence)
-        return any(
+        together = "".join(own)  # "Mehl bestellen", of "ans Mehlbestellen"
+        is_there = len(together) >= LEAST_LETTERS and any(together in one for one in letters)
+        return is_there or any(
             len(own) == len(old)
             and all(
                 one == other or (one in told and values.is_value(one) and values.is_value(other))

@@ -60,11 +60,10 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         "a password",  # what no plain word has: a digit, or a sign in the middle
         rf"(?i)\b{_CALLED}\b{_IS}(?=\S*(?:\d|\w[!#$%&*+@^~_/\\]))\S{{4,}}",
     ),
-    ("a password", r"\b[Tt]oken\s*[:=]\s*(?=\S*[a-z]\S*[A-Z])[A-Za-z]{8,}"),
     (
-        "a password",  # digits alone, with letters, or a sign in the middle
-        rf"(?i)\b{_PERHAPS}\b{_IS}"
-        r"(?:(?!\d{4}-\d\d-)\d[\d-]{5,}(?![\w.])|(?=\S*\d)(?=\S*[a-z])\S{8,}|(?=\S*\w[!#$%&*+@^~_/\\]\w)\S{8,})",
+        "a password",  # letters and digits, digits alone, or a sign in the middle
+        rf"(?i)(?<!max )\b{_PERHAPS}\b{_IS}(?:(?=\S*\d)(?=\S*[a-z])(?!\S*:/)\S{{8,}}"
+        r"|(?!\d{4}-\d\d-)\d[\d-]{5,}(?![\w.]|[ ]+\w)|(?=\S*\w[!#$%*^~]\w)\S{8,})",
     ),
     (
         "a PIN",

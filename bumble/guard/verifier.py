@@ -209,7 +209,10 @@ def _without_months(text: str, people: Iterable[str], language: str) -> str:
     months = values.calendar_words(language).months
     for part in {part for name in people for part in name.split()}:
         if words.folded(part) in months:
-            text = re.sub(rf"\b{re.escape(part)}\b", "…", text)
+            is_date = (
+                r"(?<!\d )(?<!\d\. )(?<!\dth )(?<!\dst )(?<!\dnd )(?<!\drd )(?<! de )(?<! of )"
+            )
+            text = re.sub(rf"{is_date}\b{re.escape(part)}\b(?! \d)", "…", text)
     return text
 
 

@@ -226,7 +226,7 @@ def _result(
     for person, update in made.portraits:
         lines += portrait.told(person, update)
     inferred = (one for fact in draft.answer.knowledge for one in fact.sentences if one.inference)
-    lines += [f"  believed, not known, as an inference: {one.text}" for one in inferred]
+    lines += [f"  believed, not known: {one.text}" for one in inferred]
     lines += [f"  dropped: {each.why}: {each.text}" for each in draft.dropped]
     return JobResult(
         title=f"{NAME}: {_title(made) or people}",

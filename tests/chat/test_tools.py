@@ -257,7 +257,9 @@ def left(entity: Entity, person: str, asker: str, text: str, **more: str) -> Non
     write(entity, reminders.REMINDER.plan_new(one, ""))
 
 
-@pytest.mark.parametrize(("text", "fails"), [("Ring the vet.", False), ("Sam is king.", True)])
+@pytest.mark.parametrize(
+    ("text", "fails"), [("Ring the vet.", False), ("Order flour", False), ("Sam is king.", True)]
+)
 def test_what_came_already_may_be_put_off_whatever_was_read(
     ada: Entity, text: str, fails: bool
 ) -> None:
@@ -267,7 +269,8 @@ def test_what_came_already_may_be_put_off_whatever_was_read(
     again = act("remind", text=text, at="2026-05-26T20:00")
     model = ScriptedModel([act("read_file", path="a.txt"), again, say("Yes.")])
     runtime = lives.runtime_of(ada, model, flags=NOTES | {"tools.files": True})
-    turn = talk(runtime, "Read a.txt. And that reminder: make it Tuesday 8pm instead.")
+    said = "Read a.txt. And that reminder, or orderflour: make it Tuesday 8pm instead."
+    turn = talk(runtime, said)
     results = [one for step in turn.outcome.steps for one in step.results]
     assert results[-1].failed is fails
 

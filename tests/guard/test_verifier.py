@@ -404,6 +404,12 @@ def test_what_stands_before_a_question_of_its_own_is_stated(
     assert found.verdict == verdict
 
 
+def test_of_somebody_called_like_a_month_the_dates_are_checked() -> None:
+    sources = replace(_after(("May", "My exam is on 3 June.")), names=("Ada", "May"))
+    claim = CitedClaim("May's exam is on 3 May.", ("m1",), ("My exam is on",))
+    assert "3 May" in verifier.check(claim, sources).why
+
+
 def test_a_name_that_is_a_month_too_is_no_date() -> None:
     said = "9 square metres for me, 14 for Mairi and 11 for Jun"
     sources = replace(_after(("Ona", said)), names=("Ada", "Ona", "Jun"))
