@@ -227,12 +227,17 @@ def _unsaid(
     told = {token for one in sources.window for token in clauses.tokens_of(one.text)}
     there = [clauses.tokens_of(one) for one in standing]
 
-    letters = ["".join(clauses.tokens_of(one.text)) for one in sources.window]
+    spoken = [clauses.tokens_of(one.text) for one in sources.window]
 
     def stands(sentence: str) -> bool:
         own = clauses.tokens_of(sentence)
         together = "".join(own)  # "Mehl bestellen", of "ans Mehlbestellen"
-        is_there = len(together) >= LEAST_LETTERS and any(together in one for one in letters)
+        is_there = len(together) >= LEAST_LETTERS and any(
+            "".join(said[start : start + n]) == together
+            for said in spoken
+            for start in range(len(said))
+            for n in range(1, len(own) + 1)
+        )
         return is_there or any(
             len(own) == len(old)
             and all(
@@ -396,10 +401,11 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
 def _whole(gone: str, body: str, text: str) -> tuple[str, str]:
     """Return the correction of a part of a sentence, "20 g" for "25 g", as one of all of it."""
     part, new = gone.strip(), body.strip()
-    pattern = rf"(?<!\w){re.escape(part)}(?!\w)"
+    pattern = rf"(?<![\w.,]){re.escape(part)}(?!\w|[.,]\d)"
     around = [one for one in words.sentences(text) if part and re.search(pattern, one)]
     is_part = len(around) == 1 and stop_words.bare(around[0]) != stop_words.bare(part)
-    is_alike = 0 < len(new.split()) <= len(part.split()) + 1 and "\n" not in part + new
+    is_alike = 0 < len(new.split()) <= len(part.split()) + 1
+    is_alike &= "\n" not in part + new and not {part[-1:], new[-1:]} & {".", "!", "?"}
     if not (is_part and is_alike and len(re.findall(pattern, around[0])) == 1):
         return gone, body
     return around[0], re.sub(pattern, lambda _: new, around[0])

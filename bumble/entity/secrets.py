@@ -63,7 +63,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (
         "a password",  # letters and digits, digits alone, or a sign in the middle
         rf"(?i)(?<!max )\b{_PERHAPS}\b{_IS}(?:(?=\S*\d)(?=\S*[a-z])(?!\S*:/)\S{{8,}}"
-        r"|(?!\d{4}-\d\d-)\d[\d-]{5,}(?![\w.]|[ ]+\w)|(?=\S*\w[!#$%*^~]\w)\S{8,})",
+        r"|(?!\d{4}-\d\d-|\d\d?-\d\d?-\d{4})\d[\d-]{5,}(?![\w.]|[ ]+\w)"
+        r"|(?=\S*\w[!#$%*^~]\w)\S{8,})",
     ),
     (
         "a PIN",

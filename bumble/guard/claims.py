@@ -271,16 +271,9 @@ def _placed(text: str, known_names: Sequence[str]) -> set[str]:
     bare = {
         word
         for word in folded
-        if words.is_listed(word, "de")
-        and not (_has_forms(word) or word.endswith(_MAKING_NOUNS) or _is_german_alone(word))
+        if words.is_listed(word, "de") and not (_has_forms(word) or word.endswith(_MAKING_NOUNS))
     }
     return bare.union(_TITLED.findall(text.casefold()))
-
-
-def _is_german_alone(word: str) -> bool:
-    """Whether no other language has a common word: all have the names of some people."""
-    elsewhere = (words.frequency(word, other) for other in _OTHERS if other != "de")
-    return words.frequency(word, "de") > _COMMON and max(elsewhere) <= words.RAREST
 
 
 def _is_derived(word: str, grounds: Sequence[str], language: str) -> bool:

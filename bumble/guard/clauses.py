@@ -91,7 +91,7 @@ _UNREAL = {
     "fr": r"si|(?:ser|aur|fer|ir|pourr|voudr|devr|viendr|saur|verr)(?:ais|ait|ions|iez|aient)",
     "es": (  # "claro que si", "por si", "ni siquiera", "cuando quieras"
         r"(?<!claro )(?<!que )(?<!por )si"
-        r"|(?<!cuando )(?<!como )(?<!donde )(?!siquiera\b|cualquiera\b)\w+iera\w*"
+        r"|(?:(?<!cuando )(?<!como )(?<!donde )|(?!quier))(?!siquiera\b|cualquiera\b)\w+iera\w*"
         r"|(?:i|se|tend|hab|pod|pond|sald|vend|ha|di|quer|sab)ría\w*"
     ),
     # "Priscilla se lo riprende", "il gatto se l'è mangiato": a verb's own
@@ -119,8 +119,8 @@ _BY_INFINITIVE = {
 }
 _HEDGES = """
 ask asks asked wonder wonders wondered whether would could might may wish wishes consider
-considers considering imagines imagined dreams dreamt dreamed likes hopes hoped thinks thought
-wants wanted joked fragt fragte uberlegt erwagt ob wurde konnte mochte will wollte traumt denkt
+considers considering imagines imagined dreams dreamt dreamed likes hopes thinks thought
+joked fragt fragte uberlegt erwagt ob wurde konnte mochte will wollte traumt denkt
 wunscht demande demandait voudrait aimerait pregunta pregunto duda quiere querria chiede vorrebbe
 pergunta queria vraagt zou wil preguntado preguntaba chiesto chiedeva perguntado perguntava
 gevraagd
@@ -242,8 +242,8 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
 def _states(clause: str, language: str) -> bool:
     """Whether a clause is surely no question, by its first word."""
     tokens = tokens_of(clause)
-    begins = tokens[0].partition("'")[0] in _BEGINS.get(language, ())
-    return begins and len(tokens) >= _ASKING
+    first = tokens[0].partition("'")[0] if len(tokens) >= _ASKING else ""
+    return first in _BEGINS.get(language, ())
 
 
 def tokens_of(text: str) -> list[str]:

@@ -209,8 +209,8 @@ def _record(kind: str, path: Path) -> Iterator[RecordText]:
     if isinstance(record, dreams.Dream):  # its images and their thread, without headings
         text = "\n".join((*record.fragments, record.thread)).strip()
     if isinstance(record, Belief) and at:  # when it was told, not when it was thought about
-        told_at = filter(None, map(base.time_of, record.evidence))
-        at = max(told_at, default=at).astimezone(at.tzinfo)
+        times = filter(None, map(base.time_of, record.evidence))
+        at = max((told for told in times if told <= at), default=at).astimezone(at.tzinfo)
     if isinstance(record, Relationship):
         at = record.last_interaction
         for note in record.pending:  # what others told of them, for those who heard it

@@ -397,12 +397,10 @@ def _recognized(
     def called(name: str) -> str:
         if is_recorded(name):
             return name
-        first = name.split()[0] if " " in name else ""
-        if first in shown.names.values():  # who is here has told their whole name
-            return first
         alike = [one for one in there if names.sound_alike(name, one)]
         for said in people_said:
-            if said.who in alike and names.introduces(said.text, name):
+            is_theirs = said.who in alike or name.startswith(f"{said.who} ")  # their whole name
+            if is_theirs and names.introduces(said.text, name):
                 return said.who
         if _is_in(name, told):
             return name

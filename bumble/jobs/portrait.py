@@ -335,7 +335,8 @@ def plan(
     )
     # what a person wrote for everybody to see is still theirs to see
     lines = relationships.text_lines(now.text) if not now.audience else ()
-    by_hand = (line for line in lines if not now.origin_of(line).by)
+    noted = {note.text for note in now.pending}
+    by_hand = (one for one in lines if one not in noted and not now.origin_of(one).by)
     stays = (
         note for note in now.pending if note not in given.notes or _is_for_others(note, person)
     )

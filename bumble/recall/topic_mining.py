@@ -36,7 +36,8 @@ BARE = ("name", "word")  # topics that nobody gave a title
 LEAST_RECORDS, LEAST_DAYS = 3, 2  # in which a name or word recurs
 TREND_DAYS, DORMANT_DAYS = 30, 60
 STEADY_SHARE = 0.25  # how far two halves may differ and still be steady
-LEAST_LETTERS, LEAST_STEM = 3, 4
+LEAST_LETTERS = 3
+LITTLE_WORDS = 300  # the commonest of a language
 STANDS_OUT = 2.0  # times as often as the language has it
 EVEN = 0.1  # what a title counts that is spread as chance would
 NOUN_WEIGHT = 1.0  # of standing as a noun, beside coming in lumps
@@ -179,13 +180,7 @@ def key_of(name: str, language: str = words.DEFAULT_LANGUAGE) -> tuple[str, ...]
     rules = form.rules_of(language)
     while len(parts) > 1 and rules and parts[0] in rules.before_nouns:  # "The Alma" is Alma
         parts = parts[1:]
-    return tuple(_stem(part, language) for part in parts)
-
-
-def _stem(word: str, language: str) -> str:
-    """Return the stem of a word; of a short one itself, where it would be another: Malte, "mal"."""
-    stem = words.stem(word, language)
-    return word if len(stem) < LEAST_STEM and len(word) > len(stem) + 1 else stem
+    return tuple(words.stem(part, language) for part in parts)
 
 
 def holds(stems: Sequence[str], key: Sequence[str]) -> bool:
@@ -221,7 +216,7 @@ def _words(text: Text) -> Iterator[_Token]:
             yield _Token(elided[1], elided[1].casefold(), elided[1].casefold(), inside, joined)
             surface, inside, joined = surface[elided.end() :], True, True
         word = surface.casefold()
-        yield _Token(surface, word, _stem(word, text.language), inside, joined)
+        yield _Token(surface, word, words.stem(word, text.language), inside, joined)
         end = match.end()
 
 
@@ -253,13 +248,20 @@ def _titled(
         stems = [token.stem for token in tokens]
         for place, stem in enumerate(stems):
             for key, candidate in starts.get(stem, ()):
-                if tuple(stems[place : place + len(key)]) == key:
+                is_there = tuple(stems[place : place + len(key)]) == key
+                if is_there and not _is_little(tokens[place], text.language):
                     candidate.mention(number)
         owner = owners.get((text.kind, text.id))
         if owner is not None and number not in owner.texts:  # what stands under a title is about it
             owner.mention(number)
     _join_titles(candidates)
     return candidates
+
+
+def _is_little(token: _Token, language: str) -> bool:
+    """Whether a word in small letters is no noun, where these have capitals: "mal" is not Malte."""
+    is_small = token.surface.islower() and language in CAPITAL_NOUNS
+    return is_small and token.word in words.common(language, LITTLE_WORDS)
 
 
 def _same(made: _Candidate, others: Iterable[_Candidate]) -> _Candidate | None:
@@ -379,7 +381,8 @@ def _recurring(
         totals[text.language] += len(tokens)
         tells = [_tells(token.word, text.language, passing) for token in tokens]
         for place, token in enumerate(tokens):
-            if not tells[place] or (token.stem,) in taken:
+            is_little = _is_little(token, text.language)
+            if is_little or not tells[place] or (token.stem,) in taken:
                 continue
             word = found.setdefault(token.stem, _Word("", "word", {(token.stem,)}, titled=False))
             _note(word, token, text, number)

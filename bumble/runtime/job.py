@@ -9,6 +9,7 @@ again. `settle` runs jobs until nothing is due.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -371,9 +372,9 @@ def text(most: int) -> dict[str, Any]:
 
 def messages(prompt: str, slots: Mapping[str, str]) -> tuple[PromptMessage, ...]:
     """Fill a prompt: its instructions, its examples, and what is asked now, without secrets."""
-    shown = {
-        name: "\n".join(map(secrets.redacted, text.split("\n"))) for name, text in slots.items()
-    }
+    # each labelled row by itself: what is secret in one takes nothing of the next
+    rows = {name: re.split(r"\n(?=\[)", text) for name, text in slots.items()}
+    shown = {name: "\n".join(map(secrets.redacted, each)) for name, each in rows.items()}
     return tuple(PromptMessage(role, text) for role, text in prompts.load(prompt).turns(**shown))
 
 

@@ -129,7 +129,9 @@ def named(
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     short = relationships.short_names(everybody)
     # whoever writes no capitals within a sentence writes none of names, either
-    is_small = not any(word[0].isupper() and word != "I" for word in _WITHIN.findall(text))
+    within = [word for word in _WITHIN.findall(text) if word != "I"]
+    is_small = text.isupper() or not any(word[0].isupper() for word in within)
+    genitive = "" if is_small else "s?"
     folded, case = text.casefold(), re.IGNORECASE if is_small else 0
 
     def is_named(one: relationships.Relationship) -> bool:
@@ -138,7 +140,7 @@ def named(
         found = (
             match
             for name in there
-            for match in re.finditer(stop_words.name_pattern(name, "s?"), text, case)
+            for match in re.finditer(stop_words.name_pattern(name, genitive), text, case)
         )
         return any(match[0] not in stop_words.WORDS for match in found)  # "will"
 

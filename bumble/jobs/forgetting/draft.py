@@ -149,15 +149,11 @@ class ForgettingDraft(Struct):
         """Put "somebody" in the place of every name, as a whole word, in any case and spelling."""
 
         def replaced(match: re.Match[str]) -> str:
-            # a name may be a word, too: `will` is not Will, "hopes" are none of Hope's
-            is_genitive = match.string[match.end() :][:1].lower() == "s"
-            is_word = match[0].islower() if is_genitive else match[0] in stop_words.WORDS
-            return match[0] if is_word else SOMEBODY
+            # a name may be a word of grammar, too: `will` is not Will
+            return match[0] if match[0] in stop_words.WORDS else SOMEBODY
 
         for name in sorted(self.names, key=len, reverse=True):
-            genitive = "s?" if len(name) > LEAST_CHARS else ""  # "Maltes Farbe"
-            pattern = stop_words.name_pattern(name, genitive)
-            text = re.sub(pattern, replaced, text, flags=re.IGNORECASE)
+            text = re.sub(stop_words.name_pattern(name), replaced, text, flags=re.IGNORECASE)
         return text
 
     def is_named(self, text: str) -> bool:

@@ -255,7 +255,12 @@ def plan(
     return Forgetting(
         tuple(draft.planned.values()),
         dict(draft.counts),
-        tuple(find_undecided(draft, (*shared, *_first_names(entity, person)))),
+        # "Maltes Farbe" may be Malte's; Carlos is not Carlo
+        tuple(
+            find_undecided(
+                draft, (*shared, *_first_names(entity, person), *(f"{name}s" for name in spelt))
+            )
+        ),
         (person, *spelt),
         frozenset(draft.gone),
         draft.speech,
