@@ -133,6 +133,8 @@ def run(name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result
         outside: Servers | None = context.runtime.outside if found in context.outside else None
         if outside or WORK[name].keeps:
             secrets.refuse(*(str(value) for value in arguments.values()))
+        if not (outside or context.runtime.writes) and WORK[name].keeps:
+            raise RefusedError("this talk is incognito: nothing of it is kept; tell them so")
         if outside:
             answer = outside.call(name, arguments)
             result = replace(answer, text=answer.text or "it gave nothing", trust="tool")

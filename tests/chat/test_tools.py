@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from bumble.chat import participants, tool_list, tools
 from bumble.chat import reminders as cycle
@@ -221,6 +222,15 @@ def test_a_time_that_is_none_or_over_sets_no_reminder(ada: Entity, at: str) -> N
     runtime = lives.runtime_of(ada, ScriptedModel([asked, say("When?")]), flags=NOTES)
     turn = talk(runtime, "Remind me to ring the vet.")
     assert any(one.failed for each in turn.outcome.steps for one in each.results)
+    assert reminders.REMINDER.files(ada.reminders) == []
+
+
+def test_incognito_no_tool_says_that_something_is_kept(ada: Entity) -> None:
+    asked = act("remind", text="Ring the vet.", at="2026-05-25T09:00")
+    runtime = lives.runtime_of(ada, ScriptedModel([asked, say("I can't.")]), flags=NOTES)
+    turn = talk(replace(runtime, writes=False), "Remind me tomorrow at 9 to ring the vet.")
+    (step,) = (each for each in turn.outcome.steps if each.results)
+    assert step.results[0].refused and "incognito" in step.results[0].text
     assert reminders.REMINDER.files(ada.reminders) == []
 
 
