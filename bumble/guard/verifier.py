@@ -219,10 +219,15 @@ def _without_months(text: str, people: Iterable[str], language: str) -> str:
 def _verdict(
     evidence: Evidence, checks: Sequence[tuple[Callable[[Evidence], str], str]]
 ) -> SourceVerdict:
-    """Return what the first check that finds something says of a sentence."""
+    """Return all that checks find in a sentence: what is mended by half fails again."""
+    entity, reasons = evidence.sources.entity, list[str]()
     for find, why in checks:
         if found := find(evidence):
-            return SourceVerdict("mend", why.format(found, entity=evidence.sources.entity))
+            reasons.append(why.format(found, entity=entity))
+            if find is _wrong_citation:  # on it all else rests
+                break
+    if reasons:
+        return SourceVerdict("mend", "; ".join(reasons))
     if all(_is_sum(one, evidence.sentence, evidence.given) for one in evidence.reckoned):
         return KEPT
     return COUNTED
