@@ -242,10 +242,12 @@ def _taken_back(root: Path) -> list[tuple[uncommitted.PendingCommit, bool]]:
 def _without_commit(root: Path, back: Sequence[uncommitted.PendingCommit]) -> Iterator[str]:
     """Yield how to see what was written, for each file of which no commit since has that."""
     gone = uncommitted.changed_since(root, uncommitted.notes(root))
-    last = {path: (blobs[1], note.begun[1]) for note in back for path, blobs in note.staged.items()}
-    for path, (blob, start) in last.items():
+    last = {path: (blobs, note.begun[1]) for note in back for path, blobs in note.staged.items()}
+    for path, (blobs, start) in last.items():
+        blob = blobs[1]
         asked = ("-1", "-m", "--format=%H", f"--find-object={blob}", f"{start}..HEAD")
-        if path in gone and blob and not git.run(root, "log", *asked):
+        is_lacking = path in gone and blob and _path_again(root, path, *blobs) is not None
+        if is_lacking and not git.run(root, "log", *asked):  # else a merge has brought all of it
             yield f"{path}: git -C {shlex.quote(str(root))} show {blob[:12]}"
 
 
