@@ -130,7 +130,11 @@ def _judge(
         ONLY_THEIRS: any(
             set(view.origin.audience) == {draft.person} and not draft.is_own(view) for view in views
         ),
-        SHARED_NAME: any(re.search(rf"\b{re.escape(one)}\b", new) for one in shared),
+        SHARED_NAME: any(
+            match[0] not in stop_words.WORDS
+            for one in shared
+            for match in re.finditer(rf"\b{re.escape(one)}\b", new, re.IGNORECASE)
+        ),
         FILE_NAMED: bool(views)
         and kind != "person"
         and f"-{draft.person}-" in f"-{skills.SKILL.stem(path)}-",
