@@ -225,7 +225,7 @@ def _known(
         if (section := knowledge.find(book, title)) is not None
     ]
     sentences = [
-        KnownSentence(section.title, sentence, told=knowledge.told_at(section))
+        KnownSentence(section.title, sentence, told=base.told_at(section.provenance))
         for section in sections
         if not section.locked
         for sentence in words.sentences(section.text)
@@ -247,7 +247,12 @@ def _told(
         record = people.readable_person(runtime, person)
         if record is not None:
             told = relationships.heard(record, readers)
-            yield from (KnownSentence(record.name, note.text, record.id, note.at) for note in told)
+            yield from (
+                KnownSentence(
+                    record.name, note.text, record.id, base.told_at(note.provenance) or note.at
+                )
+                for note in told
+            )
 
 
 def _near_beliefs(runtime: Runtime, query: str, readers: Sequence[str]) -> dict[str, held.Belief]:

@@ -230,7 +230,7 @@ def _sections(
         mark = _hearsay(tier, origin.audience, session.people)
         reference = whole_record.reference("knowledge", section.title)
         text = _cut(section.text, SECTION_TOKENS, reference)
-        told = knowledge.told_at(section)  # of two that differ, the newer holds
+        told = base.told_at(origin)  # of two that differ, the newer holds
         when = f"({told.astimezone(runtime.zone):%Y-%m-%d}) " if told else ""
         lines.append((tier, f"- {when}{mark}{section.title}: {text}"))
         shown.add(("knowledge", title))

@@ -165,6 +165,11 @@ def time_of(record_id: str) -> datetime | None:
         return None
 
 
+def told_at(origin: Provenance) -> datetime | None:
+    """Return when something was told last that a text rests on; None: that isn't known."""
+    return max(filter(None, map(time_of, origin.sources)), default=None)
+
+
 def is_id(text: str) -> bool:
     """Whether a text can be an id: letters, digits, `_` and `-`, so that it names one file."""
     return re.fullmatch(r"[\w-]+", text) is not None

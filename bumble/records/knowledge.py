@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 
@@ -295,12 +295,6 @@ def newest(book: Knowledge, readers: Sequence[str], times: int = 1) -> list[Know
             taken.append(section)
             left -= size
     return [section for section in book.sections if section in taken]
-
-
-def told_at(section: KnowledgeSection) -> datetime | None:
-    """Return when something was told last that a section rests on; None: that isn't known."""
-    times = filter(None, map(base.time_of, section.provenance.sources))
-    return max(times, default=None)
 
 
 def says(section: KnowledgeSection, text: str) -> bool:
