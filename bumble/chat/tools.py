@@ -235,7 +235,7 @@ def _unsaid(
         own = clauses.tokens_of(sentence)
         together = "".join(own)  # "Mehl bestellen", of "ans Mehlbestellen"
         is_there = len(together) >= LEAST_LETTERS and any(
-            "".join(said[start : start + n]) == together
+            together.startswith(said[start]) and "".join(said[start : start + n]) == together
             for said in spoken
             for start in range(len(said))
             for n in range(1, len(own) + 1)

@@ -111,7 +111,7 @@ _I_AM = (
 
 def introduces(text: str, name: str) -> bool:
     """Whether whoever says a text calls themselves by a name: أنا نور."""
-    end = "" if stop_words.is_unspaced(name) else rf"(?!{stop_words.LETTER})"
+    end = "" if stop_words.is_unspaced(name) else rf"(?!{stop_words.LETTER}|['’]s\b)"
     said = rf"(?<!\w)(?:{_I_AM})\s*{re.escape(name)}{end}"
     return re.search(said, text, re.IGNORECASE) is not None
 

@@ -262,7 +262,7 @@ def notes(person: relationships.Relationship) -> list[relationships.PendingNote]
 
 
 def _is_for_others(note: relationships.PendingNote, person: relationships.Relationship) -> bool:
-    return {*note.provenance.audience} != {person.id}
+    return not {*note.provenance.audience} <= {person.id}
 
 
 def judged(
@@ -333,15 +333,10 @@ def plan(
         trust=given.trust,
         audience=(person.id,),  # only its person may meet it in a prompt
     )
-    # what a person wrote for everybody to see is still theirs to see
-    lines = relationships.text_lines(now.text) if not now.audience else ()
-    noted = {note.text for note in now.pending}
-    by_hand = (one for one in lines if one not in noted and not now.origin_of(one).by)
-    stays = (
-        note for note in now.pending if note not in given.notes or _is_for_others(note, person)
-    )
     worked_in: dict[str, Any] = {
-        "pending": (*stays, *(relationships.PendingNote(line, at) for line in by_hand)),
+        "pending": tuple(
+            note for note in now.pending if note not in given.notes or _is_for_others(note, person)
+        ),
         "last_reflection": at,
         "reviewed_at_count": now.interaction_count if count is None else count,
     }

@@ -160,14 +160,12 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
 
 def _page(person: Relationship, readers: Sequence[str]) -> str:
     """Say what all of some people may know of one: the portrait, and what they were told."""
-    portrait = [quotes.plain(person.text)] if base.may_read(person.audience, readers) else []
-    notes = (
-        one
-        for one in reversed(person.pending)
-        if base.may_read(one.provenance.audience, readers)
-        and not provenance.is_untrusted(one.provenance.trust)
-    )
-    return secrets.redacted(" ".join(filter(None, (*portrait, *(note.text for note in notes)))))
+    told = [person.text] if base.may_read(person.audience, readers) else []
+    for note in reversed(person.pending):
+        tier, audience = note.provenance.trust, note.provenance.audience
+        if base.may_read(audience, readers) and not provenance.is_untrusted(tier):
+            told.append(f"{_hearsay(tier, audience, readers)}{note.text}")
+    return secrets.redacted(" ".join(filter(None, map(quotes.plain, told))))
 
 
 def _spoken_of(runtime: Runtime, session: sessions.Session) -> list[Block]:

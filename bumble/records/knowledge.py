@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
@@ -288,7 +288,8 @@ def newest(book: Knowledge, readers: Sequence[str], times: int = 1) -> list[Know
         and base.may_read(section.provenance.audience, readers)
         and not is_untrusted(section.provenance.trust)
     ]
-    there.sort(key=lambda one: (not one.provenance.by, max(one.provenance.sources, default="")))
+    oldest = datetime.min.replace(tzinfo=UTC)
+    there.sort(key=lambda one: (not one.provenance.by, base.told_at(one.provenance) or oldest))
     left, taken = times * WHOLE_TOKENS, list[KnowledgeSection]()
     for section in reversed(there):
         if (size := tokens.estimate(f"{section.title}{section.text}")) <= left:

@@ -135,7 +135,7 @@ def named(
     folded, case = text.casefold(), re.IGNORECASE if is_small else 0
 
     def is_named(one: relationships.Relationship) -> bool:
-        called = (*one.names, *short.get(one.id, ()))
+        called = filter(str.strip, (*one.names, *short.get(one.id, ())))
         there = (name for name in called if name.split()[0].casefold().rstrip(".") in folded)
         found = (
             match

@@ -690,23 +690,6 @@ def test_what_others_heard_too_waits_for_them_beside_a_portrait_of_one(entity: E
     assert portrait.notes(after) == []  # it is in the portrait already
 
 
-def test_what_was_written_by_hand_for_everybody_stays_for_them_beside_a_portrait(
-    entity: Entity,
-) -> None:
-    bo = relationships.new("Bo", NOON)
-    write(entity, relationships.PERSON.plan_new(bo, ""))
-    file = entity.relationships / "bo.md"
-    file.write_text(f"{file.read_text().rstrip()}\n\nMy niece, fifteen.\n")
-    heard(entity, ("bo", DOG[1]), by="bo")
-    drawn = [seen("Bo", "My niece, fifteen.\nBo laughs about the dog with me, and tells me much.")]
-    dealt(entity, makes(HAS_DOG, people=drawn))
-    after = relationships.find(entity.relationships, "bo")
-    assert after.audience == ("bo",) and "laughs" in after.text
-    [note] = after.pending
-    assert (note.text, note.provenance.audience) == ("My niece, fifteen.", ())
-    assert portrait.notes(after) == []
-
-
 def test_no_job_is_shown_a_secret() -> None:
     talk = "[m1] 10:00 Sam: PIN: 48213, Password:\n[m2] 10:05 Ana: I see"
     [_, asked] = messages("mend", {"name": "Ada", "reasons": "", "messages": talk})
