@@ -35,6 +35,8 @@ COMMON_WORDS = 3000  # of a language, none of which is a name
 # How much a tie counts: by the clause that gave the older value, by those beside it, and by those
 # beside the newer one; "now", in full where something else ties them.
 BY_OLD, BY_OLD_NEAR, BY_NEAR, NOW, NOW_FROM = 0.6, 0.3, 0.4, 0.8, 0.2
+# How a word begins by which somebody asks to be reminded, folded.
+_REMIND = ("remind", "erinner", "rappel", "recuerda", "ricorda", "lembra", "herinner")
 FOR_NOTHING = 0.9  # that the sentence cites the newer message, and has nothing from it
 OF_LITTLE_ELSE = 0.6  # share of a clause's words
 MOST_TIED, ELSEWHERE = 2.0, 0.5
@@ -189,12 +191,17 @@ def _replacing(
         # "it's the 17th now, it was the 10th": else the last word of a message holds
         is_later = one.message > old.message or one.number > old.number or one.clause.is_now
         is_newer = is_later and one.message >= old.message and one.source.at is not None
-        is_real = not (one.clause.is_asked or one.clause.is_unreal)
+        is_real = not (one.clause.is_asked or one.clause.is_unreal or _reminds(one.clause))
         is_for_nothing = one.source.is_cited and one.message not in drawn_on
         is_meant = not in_talk or one.clause.is_now or is_for_nothing
         is_meant = is_meant or _share(ties, one.clause) >= OF_LITTLE_ELSE
         if one.rival is not None and not one.gives and is_newer and is_real and is_meant:
             yield one.rival + _strength(ours, ties, old, one), one.message
+
+
+def _reminds(clause: Clause) -> bool:
+    """Whether a clause says when somebody is to be reminded: that is the time of nothing else."""
+    return any(token.startswith(_REMIND) for token in clause.tokens)
 
 
 def _with_denials(places: Sequence[ValuePlace], drawn_on: Set[int]) -> list[ValuePlace]:

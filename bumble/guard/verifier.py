@@ -160,6 +160,13 @@ def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
     return KEPT
 
 
+def strangers(text: str, sources: ClaimSources) -> list[str]:
+    """Return the names in prose that nobody gave."""
+    language = words.language(text, *sources.texts)
+    people = (*sources.names, *(each.who for each in sources.window))
+    return claims.strange(text, sources.texts, people, language)
+
+
 def _evidence(claim: CitedClaim, sources: ClaimSources, *, cites: bool) -> Evidence:
     """Read a sentence with its sources; `cites`: whether it is a claim, not a reading."""
     own, window = words.folded(sources.entity), sources.window
@@ -377,6 +384,8 @@ def _only_how(evidence: Evidence) -> str:
         return ""  # "Kasia zapytała, skąd Nadia wiedziała"
     if not clauses.HEDGES.isdisjoint(clauses.tokens_of(sentence.text)):
         return ""
+    if clauses.is_unreal(sentence.text, sentence.language):
+        return ""  # a condition is told as one
     ours = clauses.Ties(dict.fromkeys(sentence.subjects, 1.0))
     read = [
         clauses.of(_with_answers(one.text, ours, sentence), sentence.language) for one in sources

@@ -21,7 +21,7 @@ from bumble.body.config import EMOTIONS
 from bumble.entity import changes
 from bumble.errors import UserError
 from bumble.fallback import quotes, sayings
-from bumble.guard import corrections
+from bumble.guard import corrections, verifier
 from bumble.jobs import ask, episode, portrait, renaming
 from bumble.jobs.scene import KnownSentence, Scene, StretchJob
 from bumble.recall import belief_strength
@@ -179,8 +179,10 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
-        title = titles.named(fact.title if shown.stands(fact.title) else "", text)
-        title = title or titles.begun(text)
+        given = fact.title
+        if not shown.stands(given):
+            given = titles.without(given, verifier.strangers(given, shown.sources))
+        title = titles.named(given, text) or titles.begun(text)
         if said:
             yield LearntFact(
                 replaced[0].title if replaced else title,

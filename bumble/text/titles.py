@@ -8,6 +8,8 @@ record.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bumble import patterns
 from bumble.text import stop_words, words
 
@@ -55,6 +57,20 @@ def _whole(title: str, text: str) -> str:
             clauses = (part.strip(_MARKS) for part in _CLAUSE.split(sentence))
             return next((part for part in clauses if len(part) >= len(title)), title)
     return title
+
+
+def without(title: str, strange: Iterable[str]) -> str:
+    """Return what a title says before words that nobody gave, else behind them; or nothing."""
+    parts, names = title.split(), tuple(strange)
+    places = [n for n, part in enumerate(parts) if any(name in part for name in names)]
+    for part in (parts[: places[0]], parts[places[-1] + 1 :]) if places else ():
+        while part and _leads_on(part[-1].strip(_MARKS)):
+            part.pop()
+        while part and _leads_on(part[0].strip(_MARKS)):
+            part.pop(0)
+        if left := " ".join(part):
+            return left[:1].upper() + left[1:]
+    return ""
 
 
 def begun(text: str) -> str:

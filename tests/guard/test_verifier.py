@@ -404,6 +404,18 @@ def test_what_stands_before_a_question_of_its_own_is_stated(
     assert found.verdict == verdict
 
 
+def test_a_condition_may_be_told_as_one_and_a_reminder_puts_nothing_right() -> None:
+    said = "bon si Rémi vient pas on sera 13, et je prends un paris-brest"
+    claim = CitedClaim("Si Rémi ne vient pas, ils seront 13.", ("m1",), ("on sera 13",))
+    assert verifier.check(claim, _after(("Ona", said))).verdict != "mend"
+    sources = _after(
+        ("Ona", "Le Goff comes on 8 December at 17:30 to see the leak."),
+        ("Ona", "Remind me on the 8th at 17:15 that Le Goff comes for the leak."),
+    )
+    text = "Le Goff comes on 8 December at 17:30 to see the leak."
+    assert verifier.check(CitedClaim(text, ("m1",), ("17:30",)), sources) == verifier.KEPT
+
+
 def test_of_somebody_called_like_a_month_the_dates_are_checked() -> None:
     sources = replace(_after(("May", "My exam is on 3 June.")), names=("Ada", "May"))
     claim = CitedClaim("May's exam is on 3 May.", ("m1",), ("My exam is on",))
