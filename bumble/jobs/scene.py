@@ -28,7 +28,7 @@ from bumble.recall import belief_strength
 from bumble.records import base, knowledge, relationships
 from bumble.records import beliefs as held
 from bumble.records.provenance import is_untrusted
-from bumble.records.sessions import Message, Session
+from bumble.records.sessions import MESSAGE_PREFIX, Message, Session
 from bumble.runtime import body_state, people, review_queue
 from bumble.runtime.runtime import Runtime
 from bumble.text import moments, stop_words, tokens, words
@@ -225,13 +225,20 @@ def _known(
         if (section := knowledge.find(book, title)) is not None
     ]
     sentences = [
-        KnownSentence(section.title, sentence, told=base.told_at(section.provenance))
+        KnownSentence(section.title, sentence, told=_told_at_once(section))
         for section in sections
         if not section.locked
         for sentence in words.sentences(section.text)
     ][: KNOWN_SENTENCES * runtime.times_recalled]
     told = [*_told(runtime, query, said, readers)][:KNOWN_SENTENCES]
     return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}
+
+
+def _told_at_once(section: knowledge.KnowledgeSection) -> datetime | None:
+    """Return when all of a section was told; None: at several times, or it isn't known when."""
+    sources = section.provenance.sources
+    told = [one for one in sources if one.startswith(MESSAGE_PREFIX)]
+    return base.told_at(section.provenance) if len(told) == 1 else None
 
 
 def _told(
