@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -193,3 +194,11 @@ def test_a_new_file_of_bookkeeping_says_first_what_it_is() -> None:
 def test_a_belief_that_was_only_dreamt_is_named_so(category: str, named: str) -> None:
     held = beliefs.new("bel_1", "Rain waits.", category or beliefs.WORLD_FACT, 0.4, AT)
     assert held.filed_as == named
+
+
+def test_a_text_was_told_last_when_the_newest_message_that_it_rests_on_was_said() -> None:
+    rng, at = random.Random(1), datetime(2026, 12, 1, 9, tzinfo=UTC)
+    ids = [base.new_id("msg", at + timedelta(days=n), rng) for n in (0, 3, 1)]
+    origin = base.Provenance(sources=("ses_1", *ids))
+    assert base.told_at(origin) == at + timedelta(days=3)
+    assert base.told_at(base.Provenance(sources=("by hand",))) is None
