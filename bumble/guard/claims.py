@@ -45,10 +45,11 @@ def _source_forms(source: str, language: str) -> frozenset[str]:
     plain = [words.folded(word) for word in _WORD.findall(source)]
     parts = [part for word in plain for part in (word, *_JOINTS.split(word)) if part]
     stems = (f"{_STEM}{words.stem(part, language)}" for part in parts)
+    is_small = source.islower()
     called = (
         f"{_NAME}{words.folded(names.bare(word))}"
         for word in _WORD.findall(source)
-        if word[0].isupper() or source.islower()
+        if word[0].isupper() or is_small
     )
     return frozenset((*parts, *stems, *called))
 

@@ -246,8 +246,12 @@ def _without_commit(root: Path, back: Sequence[uncommitted.PendingCommit]) -> It
     for path, (blobs, start) in last.items():
         blob = blobs[1]
         asked = ("-1", "-m", "--format=%H", f"--find-object={blob}", f"{start}..HEAD")
-        is_lacking = path in gone and blob and _path_again(root, path, *blobs) is not None
-        if is_lacking and not git.run(root, "log", *asked):  # else a merge has brought all of it
+        if path not in gone or not blob or git.run(root, "log", *asked):
+            continue
+        is_there = False  # a merge may have brought all of it
+        with suppress(HistoryUnreadableError):  # git has swept it up
+            is_there = _path_again(root, path, *blobs) is None
+        if not is_there:
             yield f"{path}: git -C {shlex.quote(str(root))} show {blob[:12]}"
 
 
