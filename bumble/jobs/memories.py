@@ -22,7 +22,7 @@ from bumble.entity import changes
 from bumble.errors import UserError
 from bumble.fallback import quotes, sayings
 from bumble.guard import corrections, verifier
-from bumble.jobs import ask, episode, portrait, renaming
+from bumble.jobs import ask, episode, portrait, renaming, scene
 from bumble.jobs.scene import KnownSentence, Scene, StretchJob
 from bumble.recall import belief_strength
 from bumble.records import base, episodes, journal, knowledge, provenance, relationships
@@ -107,6 +107,7 @@ def of(
         parts: What is to be made of it.
         allow_shrink: Whether a portrait may lose more than `portrait.MOST_LOSS`.
     """
+    draft = replace(draft, answer=_lived(shown, draft.answer))
     at, whole = runtime.now(), draft.answer
     felt = _felt(shown, whole) if FELT in parts else None
     lived, passed_over = None, ""
@@ -126,6 +127,18 @@ def of(
     known += [note.text for one in heard for note in one.notes]
     diary = tuple(each for each in whole.journal if not portrait.is_told(each.text, known))
     return replace(made, facts=facts, claims=claims, heard=heard, diary=diary)
+
+
+def _lived(shown: Scene, answer: ask.StretchAnswer) -> ask.StretchAnswer:
+    """Return an answer whose episode tells nothing that was only passed on: that is believed."""
+
+    def is_own(one: ask.Sentence) -> bool:
+        rests_on = (*shown.cited(one.cites), *shown.repeated(one.text))
+        return not any(map(scene.is_passed_on, rests_on))
+
+    reflection = (tuple(filter(is_own, part)) for part in answer.reflection)
+    narrative = tuple(filter(is_own, answer.narrative))
+    return replace(answer, narrative=narrative, reflection=tuple(filter(None, reflection)))
 
 
 def _heard(

@@ -105,9 +105,7 @@ class Scene(Struct, frozen=True, dict=True):
         is_read, is_own = is_untrusted(message.trust), self.session.imported is None
         if message.role == "user" and message.text.strip() and not is_read:
             return f"m{n}"
-        is_hearsay = is_read and (
-            _is_passed_on(message) or (message.role == "assistant" and is_own)
-        )
+        is_hearsay = is_read and (is_passed_on(message) or (message.role == "assistant" and is_own))
         return f"h{n}" if is_hearsay and message.text.strip() else ""
 
     @cached_property
@@ -169,7 +167,8 @@ class Scene(Struct, frozen=True, dict=True):
 PASSED_ON = "passed_on"  # marks a text that somebody passed on, shown apart from their own words
 
 
-def _is_passed_on(message: Message) -> bool:
+def is_passed_on(message: Message) -> bool:
+    """Whether it is no message, but what somebody passed on in one."""
     return PASSED_ON in message.extra
 
 
@@ -339,7 +338,7 @@ def conversation(runtime: Runtime, scene: Scene, ids: Container[str]) -> str:
         limit = min(limit, most // len(shown))
     rows = []
     for n, message in enumerate(scene.messages, 1):
-        is_passed = _is_passed_on(message)
+        is_passed = is_passed_on(message)
         is_result = message.role == "tool" and not is_passed
         if message.id not in ids or is_result or not message.text.strip():
             continue

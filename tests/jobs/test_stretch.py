@@ -663,7 +663,8 @@ def test_what_somebody_passes_on_is_believed_as_that_and_never_as_their_word(
     own = claim("Sam's recipe takes 500 g of flour.", "m1", rests=["recipe, please keep it"])
     gave = claim("Sam gave me a recipe.", "m1", rests=["recipe, please keep it"])
     drawn = [seen("Sam", "Sam gives me what is dear to the family, and asks me to keep it.")]
-    told = makes(gave, own, knowledge=[fact("Gingerbread", flour, age)], people=drawn)
+    # one that tells of the text is believed, and makes no quotation of all that was lived
+    told = makes(gave, own, flour, knowledge=[fact("Gingerbread", flour, age)], people=drawn)
     runtime, outcome = dealt(entity, told, mends())
     asked = model_of(runtime).requests[0].messages[-1].content
     assert "[h2] 12:00 passed on by" in asked and "Bake 12 min" in asked
@@ -672,7 +673,8 @@ def test_what_somebody_passes_on_is_believed_as_that_and_never_as_their_word(
     assert held.keys() == {flour["text"], age["text"]}
     assert {one.trust for one in held.values()} == {"imported"}
     [episode] = episodes.EPISODE.readable(entity.episodes)
-    assert episode.provenance.trust != "imported"
+    assert episode.provenance.trust == "entity"
+    assert episode.telling.narrative.endswith(f"\n\n{gave['text']}")
     assert session.messages[0].id in held[flour["text"]].sources
     assert relationships.find(entity.relationships, "sam").provenance.trust != "imported"
 

@@ -243,6 +243,9 @@ def plan(
     """
     called = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     shared = _shared(entity, person, called)
+    # parts of their names that no other page has: where they stand, somebody has to look
+    everybody = relationships.PERSON.readable(entity.relationships)
+    parts = relationships.short_names(everybody).get(person, ())
     spelt = tuple(name for name in called if name not in shared)
     gone = set(entry.ids) if entry else set()
     draft = ForgettingDraft(entity, person, spelt, zone, entry, until, gone)
@@ -260,11 +263,7 @@ def plan(
         tuple(draft.planned.values()),
         dict(draft.counts),
         # "Maltes Farbe" may be Malte's; Carlos is not Carlo
-        tuple(
-            find_undecided(
-                draft, (*shared, *_first_names(entity, person), *(f"{name}s" for name in spelt))
-            )
-        ),
+        tuple(find_undecided(draft, (*shared, *parts, *(f"{name}s" for name in spelt)))),
         (person, *spelt),
         frozenset(draft.gone),
         draft.speech,
@@ -281,15 +280,6 @@ def _shared(entity: Entity, person: str, names: Sequence[str]) -> dict[str, str]
     others = [page for page in pages if page.id != person]
     found = ((name, relationships.match(others, name)) for name in names)
     return {name: other.name for name, other in found if other}
-
-
-def _first_names(entity: Entity, person: str) -> list[str]:
-    """Return the first names that no other page has: where they stand, somebody has to look."""
-    everybody = list(relationships.PERSON.readable(entity.relationships))
-    page = next((one for one in everybody if one.id == person), None)
-    first = {name.split()[0] for name in page.names if name.split()} if page else set()
-    own = relationships.short_names(everybody).get(person, ())
-    return [name for name in own if name in first]
 
 
 def plan_record(plan: Forgetting, now: datetime, key: str) -> Change:
