@@ -24,6 +24,7 @@ from bumble.records import (
     relationships,
     session_files,
     sessions,
+    state,
 )
 from bumble.records.episodes import Episode
 from bumble.runtime import people, review_queue
@@ -616,7 +617,8 @@ def _talk(
     for session in session_files.latest(
         folder, now, lambda info: person.id in (info.by, *info.present)
     ):
-        for message, turned_to in reversed(list(between(session.messages))):
+        spoken = between(map(state.own_words, session.messages))
+        for message, turned_to in reversed(list(spoken)):
             line = worded(message) if turned_to == person.id else ""
             if not line:
                 continue

@@ -171,10 +171,13 @@ def waiting_messages(
     """Return the messages that wait, oldest first, without what people only passed on in them."""
     start = first_waiting(file, session.id)
     found = () if start is None else session.messages[_before(session, start) :]
-    return tuple(
-        replace(message, text=words.own_words(message.text)) if message.role == "user" else message
-        for message in found
-    )
+    return tuple(map(own_words, found))
+
+
+def own_words(message: sessions.Message) -> sessions.Message:
+    """Return a message without what whoever said it only passed on."""
+    is_said = message.role == "user"
+    return replace(message, text=words.own_words(message.text)) if is_said else message
 
 
 def merged_waiting(

@@ -52,6 +52,14 @@ def test_nothing_of_another_person_is_in_the_prompt(entity: Entity) -> None:
         assert secret not in prompt
 
 
+def test_what_somebody_passes_on_is_none_of_their_words(entity: Entity) -> None:
+    talked(entity, "ses_3", ("sam", "Look at that:\n> I leave for Quimper.\nOdd."))
+    runtime = runtime_of(entity, told("review", about=LINES, mine=""), **OFF)
+    portrait.run(runtime, DeepReviewJob("sam"))
+    (prompt,) = asked(runtime)
+    assert "Odd." in prompt and "Quimper" not in prompt
+
+
 def test_what_is_too_long_leaves_room_to_what_weighs_less(entity: Entity) -> None:
     long = episodes.new("ep_3", NOON, 0.9, "He rowed. " * 200, people=("sam",))
     write(entity, episodes.EPISODE.plan_new(long, ""))
