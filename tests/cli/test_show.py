@@ -127,6 +127,16 @@ def test_quotes_stand_apart_and_each_is_shown_without_what_they_put_right(run: R
     assert cut.split()[-1].strip("…,").isdigit() or cut.endswith("number…")
 
 
+def test_what_was_given_up_is_nothing_to_believe(run: Run) -> None:
+    lived(run)
+    run.write(
+        "beliefs/bel_01KSA0000000000000000000B3.md",
+        f"---\ncategory: world_fact\nconfidence: 0.8\nformed: {AT}\nstatus: archived\n---\n\n"
+        "Sam's boat is green.\n",
+    )
+    assert "green" not in run.ok("show", "--now", "2026-05-24T20:00").out
+
+
 def test_a_dream_is_told_once_and_is_nothing_to_believe(run: Run) -> None:
     lived(run)
     thread = "What cracked goes on."

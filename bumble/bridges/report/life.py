@@ -389,7 +389,7 @@ TELLING: Mapping[str, Callable[[Any], tuple[str, str, tuple[str, ...]]]] = {
     beliefs.BELIEF.name: lambda one: (
         "",
         one.text,
-        (one.category.replace("_", " "), one.origin.split(":")[0]),
+        (one.category.replace("_", " "), one.origin.split(":")[0], *["given up"] * one.archived),
     ),
     dreams.DREAM.name: lambda one: (one.title, one.thread or "; ".join(one.fragments), ()),
 }

@@ -73,8 +73,11 @@ def show(
         raise
     life = _collected(opened, listing.reader(opened), lambda done, total: None)
     dreamt = {entry.text for entry in life.of(dreams.DREAM)}
-    believed = [entry for entry in life.of(beliefs.BELIEF) if entry.text not in dreamt]
-    life.entries[beliefs.BELIEF.name] = believed
+    life.entries[beliefs.BELIEF.name] = [
+        entry
+        for entry in life.of(beliefs.BELIEF)
+        if entry.text not in dreamt and not (entry.record and entry.record.archived)
+    ]
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
         data, lines = _person(life, person, seen, withheld(listing.origin_of(person)), now.year)
