@@ -105,8 +105,10 @@ class ClaimSources(Struct, frozen=True):
 
     @property
     def texts(self) -> list[str]:
-        """All that was said, and is known."""
-        return [*(each.text for each in self.window), *self.known]
+        """All that was said, and is known; not what somebody passed on."""
+        own = words.folded(self.entity)
+        said = (one for one in self.window if not one.is_hearsay or words.folded(one.who) == own)
+        return [*(each.text for each in said), *self.known]
 
     def bear(self, text: str) -> bool:
         """Whether prose holds nothing that nobody gave."""
@@ -173,11 +175,14 @@ def _evidence(claim: CitedClaim, sources: ClaimSources, *, cites: bool) -> Evide
     # What it did itself, the entity tells. Else it says that something is so: then it has to have
     # been told, not only asked or imagined. What the entity asked, somebody's answer does.
     is_told = cites and not _is_of_itself(claim.text, sources)
-    said = [
-        one
-        for one in window
-        if not is_told or words.folded(one.who) != own or (one.is_hearsay and one.id in claim.cites)
-    ]
+
+    def bears(one: Said) -> bool:
+        is_own = words.folded(one.who) == own
+        if one.is_hearsay and (is_told or not is_own):
+            return one.id in claim.cites  # what was read, or passed on, bears out what cites it
+        return not (is_told and is_own)
+
+    said = list(filter(bears, window))
     before = {one.id: asked.text for asked, one in pairwise(window)}
     cited = [  # a yes says what was asked right before it
         replace(one, text=clauses.with_question(before.get(one.id, ""), one.text))
@@ -297,7 +302,7 @@ def _only_the_entity_said(evidence: Evidence) -> str:
 def _answered(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield what stands right before the messages that a sentence cites, each with its answer."""
     for asked, answer in pairwise(evidence.sources.window):
-        if answer.id in evidence.claim.cites:
+        if answer.id in evidence.claim.cites and not asked.is_hearsay:
             yield asked.text, answer.text
 
 
