@@ -209,7 +209,7 @@ def of(text: str, language: str) -> tuple[Clause, ...]:
         parts = [part for part in _CLAUSE.split(sentence) if part.strip()]
         is_asked = sentence.rstrip().endswith(words.QUESTION_MARKS)
         # "she is odd lately, has she told you anything?": more than "is that so?" is asked there
-        asks_last = is_asked and len(tokens_of(parts[-1])) >= _ASKING
+        asks_last = is_asked and len(tokens_of("".join(parts[-1:]))) >= _ASKING
         said += [
             (part, is_asked and not (asks_last and n < len(parts) and _states(part, language)))
             for n, part in enumerate(parts, 1)

@@ -311,7 +311,10 @@ def time_words(code: str) -> Mapping[str, Any]:
         return {}
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    info: dict[str, Any] = {**module.info, "relative-type": {**module.info["relative-type"]}}
+    info: dict[str, Any] = {
+        **module.info,
+        "relative-type": {**module.info.get("relative-type", {})},
+    }
     for name, told in re.findall(r"(\w[\w ]*): ([^;]+)", _LACKING.get(code, "")):
         into = info["relative-type"] if " " in name else info
         into[name] = [*into.get(name, ()), *told.split(", ")]

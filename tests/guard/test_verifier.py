@@ -416,6 +416,13 @@ def test_a_condition_may_be_told_as_one_and_a_reminder_puts_nothing_right() -> N
     assert verifier.check(CitedClaim(text, ("m1",), ("17:30",)), sources) == verifier.KEPT
 
 
+@pytest.mark.parametrize("signs", ["(?)", ",?", "what. (?) ok?", "—?", "😀, do you like dogs too?"])
+def test_a_message_of_signs_can_be_read(signs: str) -> None:
+    sources = _after(("Ona", f"I bought a dog. {signs}"))
+    claim = CitedClaim("Ona bought a dog.", ("m1",), ("I bought a dog",))
+    assert verifier.check(claim, sources) == verifier.KEPT
+
+
 def test_of_somebody_called_like_a_month_the_dates_are_checked() -> None:
     sources = replace(_after(("May", "My exam is on 3 June.")), names=("Ada", "May"))
     claim = CitedClaim("May's exam is on 3 May.", ("m1",), ("My exam is on",))

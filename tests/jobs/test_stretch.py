@@ -204,50 +204,45 @@ def test_what_goes_beyond_the_words_is_marked_and_believed_less(entity: Entity) 
     assert episode.source.meta["inferences"] == [guess["text"]]
 
 
-def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity) -> None:
+SIX = claim("Biscuit has eaten six slippers.", "m1", rests=["eaten six slippers"])
+SEVEN = claim("Seven of them were eaten, not six.", "m1", rests=["seven slippers, not six"])
+
+
+def counted_again(
+    entity: Entity, *known: Any, readers: str, title: str, replaces: str
+) -> tuple[JobResult, str]:
+    """Tell of slippers, open what is known of them by hand, and put their number right.
+
+    Returns:
+        What came of it, and what was asked.
+    """
     heard(entity, DOG)
-    six = claim("Biscuit has eaten six slippers.", "m1", rests=["eaten six slippers"])
-    dealt(entity, makes(six, knowledge=[fact("Slippers", HAS_DOG, six)]))
+    dealt(entity, makes(SIX, knowledge=[fact("Slippers", *known)]))
     shown = entity.knowledge.read_text()
-    entity.knowledge.write_text(shown.replace(" [only for sam]", ""))  # opened to all by hand
-    heard(
-        entity,
-        ("sam", "By the way it was seven slippers, not six."),
-        name="ses_2",
-        at=NOON - timedelta(minutes=50),
-    )
+    entity.knowledge.write_text(shown.replace(" [only for sam]", readers))
+    line = ("sam", "By the way it was seven slippers, not six.")
+    heard(entity, line, name="ses_2", at=NOON - timedelta(minutes=50))
     runtime = runtime_of(entity)
     [job] = stretch.check(runtime).jobs
-    seven = claim("Seven of them were eaten, not six.", "m1", rests=["seven slippers, not six"])
-    put_right = [fact("The count", seven, replaces=["k2"])]
-    model = ScriptedModel([makes(seven, knowledge=put_right)])
+    model = ScriptedModel([makes(SEVEN, knowledge=[fact(title, SEVEN, replaces=[replaces])])])
     done = apply(runtime, stretch.run(replace(runtime, model=model), job))
+    return done, model.requests[0].messages[-1].content
+
+
+def test_what_was_put_right_takes_the_place_of_the_older_sentence(entity: Entity) -> None:
+    done, asked = counted_again(entity, HAS_DOG, SIX, readers="", title="The count", replaces="k2")
     assert "“Slippers” of knowledge.md was for everybody, and is only for some now" in done.late
-    assert f"k2: Slippers: {six['text']}" in model.requests[0].messages[-1].content
-    assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {seven['text']}"}
+    assert f"k2: Slippers: {SIX['text']}" in asked
+    assert sections(entity) == {"Slippers": f"{HAS_DOG['text']} {SEVEN['text']}"}
 
 
 def test_what_others_know_as_well_stays_and_that_is_told(entity: Entity) -> None:
-    heard(entity, DOG)
-    six = claim("Biscuit has eaten six slippers.", "m1", rests=["eaten six slippers"])
-    dealt(entity, makes(six, knowledge=[fact("Slippers", six)]))
-    shown = entity.knowledge.read_text()
-    entity.knowledge.write_text(shown.replace("[only for sam]", "[only for bo, sam]"))
-    heard(
-        entity,
-        ("sam", "By the way it was seven slippers, not six."),
-        name="ses_2",
-        at=NOON - timedelta(minutes=50),
+    done, _ = counted_again(
+        entity, SIX, readers=" [only for bo, sam]", title="Zurek slippers", replaces="k1"
     )
-    runtime = runtime_of(entity)
-    [job] = stretch.check(runtime).jobs
-    seven = claim("Seven of them were eaten, not six.", "m1", rests=["seven slippers, not six"])
-    put_right = [fact("Zurek slippers", seven, replaces=["k1"])]
-    model = ScriptedModel([makes(seven, knowledge=put_right)])
-    done = apply(runtime, stretch.run(replace(runtime, model=model), job))
-    assert f"stays, for others may know it, too: Slippers: {six['text']}" in done.late
+    assert f"stays, for others may know it, too: Slippers: {SIX['text']}" in done.late
     assert {*sections(entity)} == {"Slippers", "Slippers (Sam)"}
-    assert {*sections(entity).values()} == {six["text"], seven["text"]}
+    assert {*sections(entity).values()} == {SIX["text"], SEVEN["text"]}
 
 
 SIZES = ("sam", "The waist is 68 cm, the skirt 62 cm long. Neuza comes to lunch on Sunday.")
