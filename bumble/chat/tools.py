@@ -380,13 +380,9 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
                 )
         if body.strip():
             there = knowledge.find(book, title)
-            book = knowledge.with_section(
-                book,
-                title,
-                knowledge.corrected(there.text, body, named) if there else body,
-                by_entity=True,
-                provenance=knowledge.joined(context.provenance, there),
-            )
+            new = knowledge.corrected(there.text, body, named) if there else body
+            origin = knowledge.joined(context.provenance, there, new)
+            book = knowledge.with_section(book, title, new, by_entity=True, provenance=origin)
         # what it held true before can still be read
         keeps = section is not None or shared is not None
         return knowledge.plan(before, book, f"know about {title}", keeps=keeps)

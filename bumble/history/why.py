@@ -1,9 +1,9 @@
 """Where something the entity holds comes from, walked back to messages and commits.
 
 A claim names the cycle that wrote it and what that was given; those name theirs; at a message the
-walk ends. A line of a portrait has a mark of its own; for a sentence of any other record, all that
-the record rests on is searched for its words. Reads the files alone, without the index, and writes
-nothing.
+walk ends. A line of a portrait has a mark of its own, and so has a sentence of knowledge; for one
+of any other record, all that it rests on is searched for its words. Reads the files alone, without
+the index, and writes nothing.
 """
 
 from __future__ import annotations
@@ -93,9 +93,11 @@ def _sentence(
     wanted, start = whole.strip(), (item.line or 1) - 1
     number = next((n for n, row in enumerate(rows, 1) if n > start and wanted in row), None)
     item = replace(item, sentence=sentence.strip(), line=number or item.line)
-    if item.kind != relationships.PERSON.name:
+    origin = item.origin.of_sentence(item.sentence)
+    if item.kind == relationships.PERSON.name:
+        origin = relationships.find(library.entity.relationships, item.id).origin_of(whole)
+    elif origin == item.origin:
         return item
-    origin = relationships.find(library.entity.relationships, item.id).origin_of(whole)
     return replace(item, origin=origin, sources=origin.sources, notes=())
 
 

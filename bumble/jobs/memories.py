@@ -259,7 +259,7 @@ def _with_fact(
     """
     section, count = knowledge.find(book, title), 0
     text = _with(section.text, fact) if section else fact.text
-    origin = knowledge.joined(origin, section)
+    origin = knowledge.joined(origin, section, text)
     after = knowledge.with_section(book, title, text, by_entity=True, provenance=origin)
     if section is not None and after is not book:
         count = knowledge.lost(section.text, text)

@@ -129,8 +129,9 @@ def in_knowledge(renamings: Sequence[Renaming], book: knowledge.Knowledge) -> kn
             if section.locked or not one.is_of(section.provenance):
                 continue
             text, title = one.reworded(section.text), one.reworded(section.title)
+            origin = knowledge.reworded(section, text)
             book = knowledge.with_section(
-                book, section.title, text, by_entity=True, provenance=section.provenance
+                book, section.title, text, by_entity=True, provenance=origin
             )
             if title != section.title and knowledge.find(book, title) is None:
                 book = knowledge.retitled(book, section.title, title, by_entity=True)

@@ -224,7 +224,7 @@ def _known(
         if (section := knowledge.find(book, title)) is not None
     ]
     sentences = [
-        KnownSentence(section.title, sentence, told=_told_at_once(section))
+        KnownSentence(section.title, sentence, told=_told_at(section, sentence))
         for section in sections
         if not section.locked
         for sentence in words.sentences(section.text)
@@ -233,11 +233,11 @@ def _known(
     return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}
 
 
-def _told_at_once(section: knowledge.KnowledgeSection) -> datetime | None:
-    """Return when all of a section was told; None: at several times, or it isn't known when."""
-    sources = section.provenance.sources
-    told = [one for one in sources if one.startswith(MESSAGE_PREFIX)]
-    return base.told_at(section.provenance) if len(told) == 1 else None
+def _told_at(section: knowledge.KnowledgeSection, sentence: str) -> datetime | None:
+    """Return when a sentence was told last; None: it was told at several times, or by hand."""
+    origin = section.provenance.of_sentence(sentence)
+    several = len([one for one in origin.sources if one.startswith(MESSAGE_PREFIX)]) > 1
+    return None if several and not origin.said else base.told_at(origin)
 
 
 def _told(

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bumble.entity import changes, companions
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
@@ -51,6 +52,8 @@ class Provenance(Struct, frozen=True):
     sources: tuple[str, ...] = ()  # ids of the messages, episodes or dreams it rests on
     trust: str = ""  # one of TRUSTS, or empty
     audience: tuple[str, ...] = ()  # ids of the people who may meet it in a prompt; empty: everyone
+    # by `sentence_key`: what each sentence that a program wrote rests on; empty: all on `sources`
+    said: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if self.trust and self.trust not in TRUSTS:
@@ -64,8 +67,21 @@ class Provenance(Struct, frozen=True):
             "from": list(self.sources),
             "trust": self.trust,
             "audience": list(self.audience),
+            "said": {key: list(ids) for key, ids in self.said},
         }
         return {key: value for key, value in values.items() if value}
+
+    def of_sentence(self, sentence: str) -> Provenance:
+        """Say where a sentence comes from; one that a program's text had not is a person's own."""
+        if not self.said:
+            return self
+        ids = dict(self.said).get(sentence_key(sentence))
+        return Provenance(audience=self.audience) if ids is None else replace(self, sources=ids)
+
+
+def sentence_key(sentence: str) -> str:
+    """Return what a sentence is known by, as an item of a list too."""
+    return companions.key_of(sentence.lstrip("-*+ "))
 
 
 BY_HAND = Provenance()
@@ -74,12 +90,14 @@ ORIGIN_KEYS = ("by", "model", "from", "trust", "audience")  # by which a record 
 
 def provenance(meta: Mapping[str, Any]) -> Provenance:
     """Read where a record comes from."""
+    said = field(meta, "said", dict, {})
     return Provenance(
         by=field(meta, "by", str, ""),
         model=field(meta, "model", str, ""),
         sources=texts(meta, "from"),
         trust=field(meta, "trust", str, ""),
         audience=texts(meta, "audience"),
+        said=tuple((str(key), texts(said, key)) for key in said),
     )
 
 

@@ -197,6 +197,7 @@ ORIGIN: Mapping[str, Rule] = {
     "audience": shared_audience,
     "by": lambda *sides: either(*sides),
     "model": lambda *sides: either(*sides),
+    "said": nested({}, lambda *sides: joined(*sides)),
 }
 
 

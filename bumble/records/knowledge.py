@@ -415,6 +415,7 @@ def with_section(
     written = there.provenance
     is_own = written.trust == "owner" and not written.by
     origin = provenance or (written if is_own else base.Provenance(audience=written.audience))
+    origin = _with_said(origin, body)
     # what is to stand under its heading; blank lines behind it stay
     old, newline = there.own, markdown.newline_of(there.source)
     blank = markdown.lines(old[len(old.rstrip()) :])[1:]  # the first ends the text's own line
@@ -437,7 +438,24 @@ def new_section(title: str, text: str, provenance: base.Provenance | None) -> st
         UsageError: If the title or the text is empty.
     """
     title = said(title) if provenance and provenance.by else clean(title)  # only the owner locks
-    return f"## {title}\n{origin_comment(provenance)}\n{_contained(title, text)}\n"
+    body = _contained(title, text)
+    comment = origin_comment(_with_said(provenance, body) if provenance else None)
+    return f"## {title}\n{comment}\n{body}\n"
+
+
+def _with_said(origin: base.Provenance, body: str) -> base.Provenance:
+    """Return where a program's text comes from, sentence by sentence."""
+    if not origin.by or not origin.sources:
+        return origin
+    there = _said(body, origin.sources)
+    kept = tuple(pair for pair in origin.said if pair[0] in there)
+    if origin.said and not kept:  # what is left is a person's
+        return base.Provenance(audience=origin.audience)
+    return structs.replace(origin, said=kept or tuple(there.items()))
+
+
+def _said(text: str, sources: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return dict.fromkeys(map(base.sentence_key, words.sentences(text)), sources)
 
 
 def with_added(knowledge: Knowledge, sections: Sequence[str]) -> Knowledge:
@@ -453,17 +471,41 @@ def with_added(knowledge: Knowledge, sections: Sequence[str]) -> Knowledge:
     return _edited(source + gap + new, len(knowledge.sections) + len(sections))
 
 
-def joined(new: base.Provenance, section: KnowledgeSection | None) -> base.Provenance:
-    """Return where a corrected section comes from: what stays in it keeps its evidence.
+def joined(new: base.Provenance, section: KnowledgeSection | None, text: str) -> base.Provenance:
+    """Return where a corrected section comes from: each sentence that stays keeps its evidence.
 
     What was for everyone goes to the circle of what is added: nobody else was told that.
+
+    Args:
+        new: Where what is added comes from.
+        section: As it is; None: it is new.
+        text: What is to stand in it.
     """
-    if section is None or not section.provenance.sources:
+    if section is None:
         return new
     old = section.provenance
+    before = _said(section.text, old.sources)
+    said = {key: ids for key, ids in _said(text, new.sources).items() if key not in before}
+    if old.by:
+        said |= dict(old.said) or before
+    if not old.sources:
+        return structs.replace(new, said=(*said.items(),))
     sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
     trust = base.lowest_trust((old.trust, new.trust))
-    return base.Provenance(new.by, new.model, sources, trust, new.audience or old.audience)
+    return base.Provenance(
+        new.by, new.model, sources, trust, new.audience or old.audience, (*said.items(),)
+    )
+
+
+def reworded(section: KnowledgeSection, text: str) -> base.Provenance:
+    """Return where a section comes from whose sentences say the same in other words, in a text."""
+    origin = section.provenance
+    before, after = (words.sentences(one) for one in (section.text, text))
+    if len(before) != len(after):
+        return origin
+    new = dict(zip(*(map(base.sentence_key, one) for one in (before, after)), strict=True))
+    said = tuple((new.get(key, key), ids) for key, ids in origin.said)
+    return structs.replace(origin, said=said)
 
 
 def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bumble.errors import RefusedError, SectionLockedError, UsageError
 from bumble.records import knowledge
@@ -138,7 +139,9 @@ def test_a_new_section_comes_last_and_carries_where_it_comes_from() -> None:
     )
     assert new.startswith(SOURCE + "\n## New fact\n<!-- ")
     section = knowledge.parse(new).sections[-1]
-    assert (section.title, section.text, section.provenance) == ("New fact", "It is.", origin)
+    assert (section.title, section.text) == ("New fact", "It is.")
+    assert section.provenance.of_sentence("It is.") == section.provenance
+    assert replace(section.provenance, said=()) == origin
 
 
 def test_renaming_keeps_the_text() -> None:
@@ -205,7 +208,35 @@ def test_what_one_circle_was_told_is_for_nobody_else_beside_what_everyone_may_kn
     assert change is not None and change.data is not None
     section = knowledge.find(knowledge.parse(change.data.decode()), "Home")
     new = Provenance(by="distill", sources=("msg_1",), audience=told)
-    assert knowledge.joined(new, section).audience == after
+    assert knowledge.joined(new, section, "By the sea.").audience == after
+
+
+def test_each_sentence_rests_on_its_own_words_and_what_a_hand_wrote_on_none() -> None:
+    first = Provenance(by="distill", sources=("ses_1", "msg_1"), trust="owner")
+    told = after(
+        knowledge.plan_set(
+            read(""),
+            "Shed",
+            "It is 7 foot long. It is green.",
+            WHY,
+            by_entity=True,
+            provenance=first,
+        )
+    )
+    edited = read(told.replace("It is green.", "It is blue, I painted it."))
+    section = knowledge.find(edited, "Shed")
+    assert section is not None
+    text = knowledge.corrected(section.text, "It is 6 foot long.", ["It is 7 foot long."])
+    later = Provenance(by="distill", sources=("ses_2", "msg_2"), trust="owner")
+    origin = knowledge.joined(later, section, text)
+    book = knowledge.with_section(edited, "Shed", text, by_entity=True, provenance=origin)
+    there = knowledge.find(book, "Shed")
+    assert there is not None and there.text == "It is 6 foot long. It is blue, I painted it."
+    assert there.provenance.of_sentence("It is 6 foot long.").sources == ("ses_2", "msg_2")
+    assert not there.provenance.of_sentence("It is blue, I painted it.").by
+    left = knowledge.corrected(there.text, "", ["It is 6 foot long."])
+    alone = knowledge.with_section(book, "Shed", left, by_entity=True, provenance=there.provenance)
+    assert knowledge.find(alone, "Shed").provenance == Provenance()  # type: ignore[union-attr]
 
 
 def test_the_owners_own_words_on_what_was_told_to_few_stay_theirs() -> None:

@@ -389,7 +389,8 @@ def not_borne_out(
             sources = verifier.ClaimSources(said, names=tuple(names), zone=zone)
             texts = ["\n".join(one.text for one in said)]
             lines = _unmarked(item.text).splitlines()
-            for sentence in chain.from_iterable(map(words.sentences, lines)):
+            sentences = chain.from_iterable(map(words.sentences, lines))
+            for sentence in (one for one in sentences if item.origin.of_sentence(one).by):
                 written += 1
                 is_of_them = origins.share(sentence, texts, names) >= LEAST_SHARE
                 if not is_of_them or verifier.check_prose(sentence, sources) != verifier.KEPT:
