@@ -36,6 +36,7 @@ _MADE = patterns.compile(r"(?:ed|ing|ly|less|ful|ness|s)\Z")  # endings of rare 
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
+_ENOUGH = 4  # words, which show their language whatever is spoken around them
 _STEM, _NAME = "~", "^"  # mark a stem and what may be a name among the forms of a source
 
 
@@ -64,7 +65,8 @@ class _Sentence(Struct, frozen=True):
 
 def _read(sentence: str, language: str) -> _Sentence:
     tokens = _WORD.findall(sentence)
-    language = words.language(sentence, default=language)
+    if not language or len(tokens) >= _ENOUGH:
+        language = words.language(sentence, default=language)
     plain = [words.folded(token) for token in tokens]
     telling = [token for token, word in zip(tokens, plain, strict=True) if word not in _NO_NAME]
     is_sentence = sentence.rstrip("\"'”’»)").endswith((".", "!", "?", "…"))

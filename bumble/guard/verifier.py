@@ -279,8 +279,9 @@ def _only_the_entity_said(evidence: Evidence) -> str:
         speakers = {one.who for one in cited}
         spoken = " ".join(one.text for one in window if one.who in speakers)
     tongues = {languages.language(claim.text), languages.language(spoken)}
-    # surely: of words in two none are the same
-    if not evidence.sentence.cites or ("" not in tongues and len(tongues) > 1):
+    # surely: of words in two none are the same; else "odpowiedziałem" may tell what I answered
+    is_foreign = ("" not in tongues and len(tongues) > 1) or form.rules_of(language) is None
+    if not evidence.sentence.cites or is_foreign:
         return ""
     tokens = clauses.tokens_of(claim.text)
     whole = {words.stem(token, language): token for token in tokens}
@@ -404,7 +405,17 @@ def _only_how(evidence: Evidence) -> str:
         mood = "asked" if clause.is_asked else "imagined" if clause.is_unreal else ""
         told[mood] = max(told[mood], clauses.tie(ours, clause.weights))
     mood = max(told, key=lambda name: told[name])
+    if mood == "asked" and _rests_on_what_is_told(evidence):
+        return ""
     return mood if told[mood] >= ONLY and told[""] < told[mood] * ONLY_SHARE else ""
+
+
+def _rests_on_what_is_told(evidence: Evidence) -> bool:
+    """Whether all the words that a sentence names stand beside questions, not in them."""
+    parts = (part for one in evidence.cited for part in words.sentences(one.text))
+    told = _apart(" ".join(part for part in parts if not part.endswith(words.QUESTION_MARKS)))
+    rests_on = [_apart(one) for one in evidence.claim.rests_on if one.strip()]
+    return bool(rests_on) and all(one in told for one in rests_on)
 
 
 def _with_answers(text: str, ours: clauses.Ties, sentence: Subject) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 
 from bumble.entity import secrets
 from bumble.entity.folder import Entity
@@ -42,6 +42,7 @@ MEMORY_TOKENS = 80  # of one memory in the preamble
 RESULTS = 6  # of a search that was asked for, and whatever else answers it
 RESULT_TOKENS = 250  # of one memory that was asked for
 SECTION_TOKENS = 250
+MOST_QUESTIONS = 3  # of a message, each of which is looked up by itself
 MOST_PROJECTS, PROJECT_TOKENS = 2, 150  # of a message, and of each
 RETOLD = ("episode", "belief")  # kinds of what the entity tells in its own words
 QUOTED_FROM = {"tool": "what a tool gave", "imported": "a text that was imported or passed on"}
@@ -362,12 +363,33 @@ def _unasked(
     kinds: Sequence[str],
     limit: int,
 ) -> list[Hit]:
-    """Find what comes to mind by itself and the prompt does not hold anyway."""
+    """Find what comes to mind by itself and the prompt does not hold anyway.
+
+    Of several questions each brings something. What was only asked tells nothing: it comes last.
+    """
     asked = words.unaddressed(query, runtime.identity.name)
-    found = memory_search.find(
-        runtime.memory, runtime.config, search, asked, kinds=kinds, limit=limit
-    )
-    return _beside_prompt(book, found)
+    parts = list(filter(_is_question, words.sentences(asked)))[:MOST_QUESTIONS]
+    several = parts if len(parts) > 1 else []
+    found = [
+        memory_search.find(
+            runtime.memory, runtime.config, search, one, kinds=kinds, limit=2 * limit
+        )
+        for one in (asked, *several)
+    ]
+    taken = {  # in turn, each once
+        (hit.kind, hit.id): hit for hits in zip_longest(*found) for hit in hits if hit is not None
+    }
+    hits = sorted(taken.values(), key=_only_asks)
+    return _beside_prompt(book, hits[:limit])
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.endswith(words.QUESTION_MARKS)
+
+
+def _only_asks(hit: Hit) -> bool:
+    """Whether a message is made of questions alone."""
+    return hit.kind == "message" and all(map(_is_question, words.sentences(hit.text)))
 
 
 def _beside_prompt(book: knowledge.Knowledge, hits: Sequence[Hit]) -> list[Hit]:

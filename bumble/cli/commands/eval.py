@@ -390,7 +390,7 @@ def not_borne_out(
             texts = ["\n".join(one.text for one in said)]
             lines = _unmarked(item.text).splitlines()
             sentences = chain.from_iterable(map(words.sentences, lines))
-            for sentence in (one for one in sentences if item.origin.of_sentence(one).by):
+            for sentence in (one for one in sentences if item.origin.of_sentence(one).model):
                 written += 1
                 is_of_them = origins.share(sentence, texts, names) >= LEAST_SHARE
                 if not is_of_them or verifier.check_prose(sentence, sources) != verifier.KEPT:
