@@ -226,7 +226,8 @@ def written(
 
 
 def _is_locked(runtime: Runtime, title: str) -> bool:
-    book = runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
+    path = runtime.entity.knowledge
+    book = runtime.read_or(lambda: knowledge.read(path), None) or knowledge.readable(path)
     section = knowledge.find(book, title)
     return section is None or section.locked
 

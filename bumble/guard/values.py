@@ -398,7 +398,12 @@ def read(text: str, language: str) -> ReadText:
         if ending or language in _ARTICLES_OF_DAYS
     )
     ordinals = frozenset(day for day in named if day <= MOST_DAYS)
-    clocks = {run.start: clock.read(tokens, run, language, found) for run in found}
+    clocks = {  # "16 til 2 dec" is no time
+        run.start: clock.Clock()
+        if terms.months.keys() & {*tokens[run.end : run.end + 1]}
+        else clock.read(tokens, run, language, found)
+        for run in found
+    }
     minutes = {place for one in clocks.values() for place in one.used}
     found = [run for run in found if run.start not in minutes]
     shares = {run.start for before, run in pairwise(found) if _is_share(tokens, before, run)}

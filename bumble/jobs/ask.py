@@ -7,8 +7,8 @@ asked in vain, so that it is not sent back when a later pass writes it once more
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import count, pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, count, pairwise
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -319,17 +319,26 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
 
 
 def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) -> notices.Noticed:
-    """Note which messages put an earlier one right: a correction cites both."""
-    new = list[sessions.Notice]()
+    """Note which messages put an earlier one right: of this talk, or of what was known before."""
+    new = dict[str, sessions.Notice]()
+
+    def note(cites: Iterable[str], older: str = "") -> None:
+        cited = [one for one in shown.cited([*cites]) if one.role == "user"]
+        older = older or (cited[0].id if len(cited) > 1 else "")
+        if cited and older:
+            last = cited[-1].id
+            notice = shown.session.notices.get(last)
+            notice = notice or sessions.Notice(runtime.now(), last, keep=True, why="correct")
+            new.setdefault(last, replace(notice, corrects=(older,)))
+
     for opinion in answer.beliefs:
-        labels = [label for one in opinion.sentences for label in one.cites]
-        cited = [one for one in shown.cited(labels) if one.role == "user"]
-        if opinion.category == CORRECTION and len(cited) > 1:
-            older, last = cited[0], cited[-1]
-            notice = shown.session.notices.get(last.id)
-            notice = notice or sessions.Notice(runtime.now(), last.id, keep=True, why="correct")
-            new.append(replace(notice, corrects=(older.id,)))
-    return notices.Noticed(new=tuple(new))
+        if opinion.category == CORRECTION:
+            note(label for one in opinion.sentences for label in one.cites)
+    for fact in answer.knowledge:
+        gone = (shown.known[label].cites[-1:] for label in fact.replaces if label in shown.known)
+        for older in chain.from_iterable(gone):
+            note((label for one in fact.sentences for label in one.cites), older)
+    return notices.Noticed(new=(*new.values(),))
 
 
 NUMBER = "#"  # among the stems of a text: it has some number
@@ -471,9 +480,11 @@ def _asked_again(
         if sentence.claims:
             found.update(one.id for one in shown.cited(sentence.cites) or shown.messages)
         found.update(one.id for one in shown.messages if one.text in finding.why)
-    # what an answer is to tells what it says
-    asked_before = (one.id for one, answer in pairwise(shown.messages) if answer.id in found)
-    found |= {*asked_before}
+    # what an answer is to tells what it says, and what is said to it, what I answered
+    beside = list(pairwise(shown.messages))
+    found |= {one.id for one, answer in beside if answer.id in found} | {
+        one.id for asked, one in beside if asked.id in found and one.role == "assistant"
+    }
     # readings cite nothing: where only these are sent back, any message may mend them
     found = found or {one.id for one in shown.messages}
     slots = {

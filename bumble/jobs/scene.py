@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -47,6 +48,7 @@ class KnownSentence(Struct, frozen=True):
     text: str
     person: str = ""  # id of who it was told of
     told: datetime | None = None  # when, last
+    cites: tuple[str, ...] = ()  # ids of the messages that said so, as far as is known
 
 
 class Scene(Struct, frozen=True, dict=True):
@@ -146,11 +148,19 @@ class Scene(Struct, frozen=True, dict=True):
     @cached_property
     def sources(self) -> ClaimSources:
         """What a sentence about the stretch may rest on."""
+        asked = (  # before its first message: that may answer it
+            Said("", one.at, self.speaker(one), one.text)
+            for one, first in pairwise(self.session.messages)
+            if first.id == self.messages[0].id and one.role == "assistant"
+        )
         said = [  # by time: an answer is to the last
-            Said(label, one.at, self.speaker(one), one.text, label.startswith("h"))
-            for n, one in enumerate(self.messages, 1)
-            for label in (self.label(n, one),)
-            if label or one.role == "assistant"
+            *asked,
+            *(
+                Said(label, one.at, self.speaker(one), one.text, label.startswith("h"))
+                for n, one in enumerate(self.messages, 1)
+                for label in (self.label(n, one),)
+                if label or one.role == "assistant"
+            ),
         ]
         known = [f"{each.title}: {each.text}" for each in self.known.values()]
         known += [belief.text for belief in self.beliefs.values()]
@@ -224,7 +234,7 @@ def _known(
         if (section := knowledge.find(book, title)) is not None
     ]
     sentences = [
-        KnownSentence(section.title, sentence, told=_told_at(section, sentence))
+        _known_sentence(section, sentence)
         for section in sections
         if not section.locked
         for sentence in words.sentences(section.text)
@@ -233,11 +243,12 @@ def _known(
     return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}
 
 
-def _told_at(section: knowledge.KnowledgeSection, sentence: str) -> datetime | None:
-    """Return when a sentence was told last; None: it was told at several times, or by hand."""
+def _known_sentence(section: knowledge.KnowledgeSection, sentence: str) -> KnownSentence:
     origin = section.provenance.of_sentence(sentence)
-    several = len([one for one in origin.sources if one.startswith(MESSAGE_PREFIX)]) > 1
-    return None if several and not origin.said else base.told_at(origin)
+    cites = tuple(one for one in origin.sources if one.startswith(MESSAGE_PREFIX))
+    if len(cites) > 1 and not origin.said:  # they are the section's: which say this isn't known
+        return KnownSentence(section.title, sentence)
+    return KnownSentence(section.title, sentence, told=base.told_at(origin), cites=cites)
 
 
 def _told(

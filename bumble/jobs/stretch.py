@@ -14,7 +14,7 @@ portrait. What leaves the view of a long talk is dealt with before it does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from itertools import count, takewhile
 from typing import Any
@@ -36,6 +36,7 @@ from bumble.text import moments, words
 URGENCY_FROM = 0.6  # emotional intensity from which fewer turns are enough
 LEFT = timedelta(days=1)  # so long another clone has time to propose what comes of its talks
 ENOUGH = "enough was said"  # what closes a stretch that goes on
+QUOTED = "quoted"  # and what was closed once, with no more than quotes made of it
 
 
 def conditions(
@@ -130,8 +131,30 @@ def check(
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
     value = f"{len(jobs)} over, {open_count} going on"
     value += f", {left} of another clone" if left else ""
+    if not jobs and not session_id:
+        jobs = [*_quoted(runtime, file, person)]
     over = Condition("stretches of conversation", value, "one that is over", bool(jobs))
     return Due((over,) if jobs else (over, *told), tuple(jobs))
+
+
+def _quoted(runtime: Runtime, file: MappingFile, person: str) -> Iterator[scene.StretchJob]:
+    """Yield what was only quoted, and can be read now by a model that writes."""
+    starts = state.waiting(file, state.QUOTED)
+    if not starts or not sayings.writes(runtime).passes:
+        return
+    for name, start in starts.items():
+        session = episode.conversation(runtime, name)
+        if session is None or (person and person not in session.people):
+            continue
+        ids = [message.id for message in session.messages]
+        first = ids.index(start) if start in ids else 0
+        waits = state.waiting_messages(file, session)
+        told = session.messages[first : ids.index(waits[0].id) if waits else None]
+        if told and sayings.wording(runtime, session, told) is None:
+            own = tuple(map(state.own_words, told))
+            budget = runtime.config.memory.distillation.context_char_budget
+            for messages in scene.by_size(scene.turns_of(own), budget):
+                yield scene.StretchJob(session.id, messages, QUOTED)
 
 
 def _is_left(runtime: Runtime, session: sessions.Session) -> bool:
@@ -188,6 +211,7 @@ def run(runtime: Runtime, job: scene.StretchJob, *, allow_shrink: bool = False) 
     except AnswerInvalidError as error:
         return _failed(runtime, job, shown, error)
     parts = memories.EVERYTHING if session.imported is None else {memories.FACTS}
+    parts -= {memories.EPISODE, memories.FELT} if job.closed == QUOTED else set()
     off = set() if runtime.config.memory.distillation.enabled else {memories.FACTS}
     made = memories.of(runtime, shown, job, draft, parts - off, allow_shrink=allow_shrink)
     if made.passed_over:
@@ -203,7 +227,7 @@ def _result(
     made: memories.Memories,
 ) -> JobResult:
     def plan() -> JobPlan:
-        moved = _plan_moved(runtime, job)
+        moved = _plan_moved(runtime, job, is_quoted=draft.wording is not None)
         if moved is None:
             return JobPlan((), ("somebody else has dealt with it meanwhile",))
         stored = memories.plan(runtime, shown, made)
@@ -246,7 +270,9 @@ def _title(made: memories.Memories) -> str:
     return text.partition("\n")[0].lstrip("#> ")[:80]
 
 
-def _plan_moved(runtime: Runtime, job: scene.StretchJob) -> list[Change | None] | None:
+def _plan_moved(
+    runtime: Runtime, job: scene.StretchJob, *, is_quoted: bool
+) -> list[Change | None] | None:
     """Plan to move the cursor behind a stretch; None if another process was faster."""
     file = state.read(runtime.entity.state)
     session = session_files.load(runtime.entity.root / sessions.path(job.session_id))
@@ -257,9 +283,13 @@ def _plan_moved(runtime: Runtime, job: scene.StretchJob) -> list[Change | None] 
             return None
         reached = sessions.plan_append(session, [sessions.Distilled(runtime.now(), last.id)], why)
         return [reached]
+    if job.closed == QUOTED:
+        again = state.plan_read_again(file, session, last.id, why)
+        return [again] if again else None
     if not any(message.id in ids for message in state.waiting_messages(file, session)):
         return None
-    return [state.plan_cursor_moved(file, session, last.id, why)]
+    first = job.messages[0].id if is_quoted else ""
+    return [state.plan_cursor_moved(file, session, last.id, why, first)]
 
 
 def _failed(
@@ -268,7 +298,8 @@ def _failed(
     """Count an unusable answer; after a few the stretch is passed over, and quoted."""
     failed, why = 1 + vain(runtime).count(job.marks[0]), str(error).splitlines()[0]
     if failed >= TRIES:
-        parts = {memories.EPISODE} if shown.session.imported is None else set()
+        is_new = shown.session.imported is None and job.closed != QUOTED
+        parts = {memories.EPISODE} if is_new else set()
         made = memories.of(runtime, shown, job, ask.Draft(), parts)
         passed = _result(runtime, job, shown, ask.Draft(), made)
         return replace(passed, lines=(f"Passed over after {failed} tries: {why}", *passed.lines))

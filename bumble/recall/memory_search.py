@@ -66,11 +66,24 @@ def beside(
 def _noticed(
     entity: Entity, hits: Sequence[Hit], readers: Sequence[str], zone: tzinfo | None
 ) -> dict[str, NewerWord]:
-    """Return the corrections in talks of which nothing was kept yet, and in those of the hits."""
+    """Return the corrections in talks of which nothing was kept yet, and in those of the hits.
+
+    In another talk stands what put right what knowledge rests on.
+    """
     newer, waiting = {}, list[str]()
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
         waiting = list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
-    told = (name for hit in hits for name in (hit.session, *sources(entity, hit)))
+    found = {hit.id for hit in hits if hit.kind == "message"}
+    sections = knowledge.readable(entity.knowledge).sections if found else ()
+    told = [
+        *(name for hit in hits for name in (hit.session, *sources(entity, hit))),
+        *(
+            name
+            for section in sections
+            if not found.isdisjoint(section.provenance.sources)
+            for name in section.provenance.sources
+        ),
+    ]
     of_hits = (name for name in told if name.startswith(sessions.PREFIX) and base.is_id(name))
     names = dict.fromkeys((*waiting, *of_hits))
     paths = (entity.sessions / name / sessions.FILE for name in names)

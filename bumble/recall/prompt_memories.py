@@ -180,7 +180,8 @@ def _spoken_of(runtime: Runtime, session: sessions.Session) -> list[Block]:
 
 
 def _book(runtime: Runtime) -> knowledge.Knowledge:
-    return runtime.read_or(lambda: knowledge.read(runtime.entity.knowledge), knowledge.EMPTY)
+    path = runtime.entity.knowledge
+    return runtime.read_or(lambda: knowledge.read(path), None) or knowledge.readable(path)
 
 
 def _knowledge(

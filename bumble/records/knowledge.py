@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from msgspec import Struct, structs
 from bumble import patterns
 from bumble.entity import changes, companions
 from bumble.errors import (
+    HalfMergedError,
     RecordInvalidError,
     RecordMissingError,
     RefusedError,
@@ -38,7 +40,7 @@ from bumble.records.provenance import (
     split_origin,
     within,
 )
-from bumble.text import markdown, stop_words, tokens, words
+from bumble.text import markdown, merge_marks, stop_words, tokens, words
 
 WHOLE_TOKENS = 400  # of what is known, that stands in a prompt however far it is
 RECALLED_SECTIONS = 3  # for one message
@@ -227,11 +229,16 @@ read = partial(base.load_or, parse=parse, empty=EMPTY)
 
 
 def readable(path: Path) -> Knowledge:
-    """Read the knowledge file; nothing where a hand has broken it."""
+    """Read the knowledge file; half merged, as it is here; nothing where a hand has broken it."""
     try:
         return read(path)
+    except HalfMergedError:
+        _, ours, _ = merge_marks.sides(companions.decoded(disk.read_if_there(path)))
+        with suppress(RecordInvalidError):
+            return base.of_text(companions.of_file(path, ours), path, parse)
     except RecordInvalidError:
-        return EMPTY
+        pass
+    return EMPTY
 
 
 def find(knowledge: Knowledge, title: str) -> KnowledgeSection | None:

@@ -6,6 +6,9 @@ after it wait. Ids alone tell no order: a message stands where it stands in its 
     sessions:
       ses_01J…: msg_01J…
 
+Under `quoted` stands likewise from where on a conversation was only quoted: by a model that writes,
+it is to be read.
+
 Knows nothing of the cycles but the form in which they keep the file.
 """
 
@@ -42,6 +45,7 @@ Keys = tuple[str, ...]
 EACH = ""  # any key of a mapping
 FORM: Mapping[str, Any] = {  # what is not named is passed over
     "sessions": {},  # ids by conversation; nested in folders of earlier versions
+    "quoted": {EACH: str},
     "distill": {EACH: {"at": datetime, "hash": str, "tried": str, "failed": int}},
     "consolidate": {"at": datetime, "count": int},
     "dream": {"last_at": datetime, "empty_at": datetime, "count": int},
@@ -130,6 +134,7 @@ STATE = Kind(
         mapping,
         rules={
             "sessions": nested({}, moved),
+            "quoted": nested({}, moved),
             "consolidate": _consolidation,
             "dream": _dream_count,
             "wake": nested({"recent": joined, "reason": either}),
@@ -144,12 +149,13 @@ STATE = Kind(
 )
 
 
-SECTION = "sessions"
+SECTION, QUOTED = "sessions", "quoted"
+MOST_QUOTED = 20  # conversations, the newest, that a model which writes reads again
 
 
-def waiting(file: base.MappingFile) -> dict[str, str]:
+def waiting(file: base.MappingFile, section: str = SECTION) -> dict[str, str]:
     """Return the first message that waits of each conversation, oldest conversation first."""
-    listed = file.get(SECTION, default={})
+    listed = file.get(section, default={})
     return {name: first for name in sorted(listed) if (first := _earliest(listed[name]))}
 
 
@@ -228,6 +234,7 @@ def plan_cursor_moved(
     session: sessions.Session,
     last: str,
     why: str,
+    quoted: str = "",
 ) -> Change | None:
     """Plan to move the cursor behind a message that was dealt with.
 
@@ -236,13 +243,36 @@ def plan_cursor_moved(
         session: With all its messages as they are now.
         last: Id of the last message that was dealt with.
         why: For the change set.
+        quoted: Id of the first that was, if all of it was only quoted.
     """
     start = first_waiting(file, session.id)
     rest = session.messages[_before(session, last) :]
     rest = rest[1:] if rest and rest[0].id == last else rest
     if start is None or _before(session, start) > _before(session, last):
         return None  # another process was faster
+    there = waiting(file, QUOTED)
+    values = {QUOTED: {session.id: quoted}} if quoted and session.id not in there else {}
+    full = [(QUOTED, name) for name in list(there)[: -MOST_QUOTED + 1]] if values else []
     if rest:
-        return plan_write(file, {SECTION: {session.id: rest[0].id}}, why)
-    alone = len(file.get(SECTION, default={})) == 1
-    return plan_write(file, {}, why, remove=[(SECTION,) if alone else (SECTION, session.id)])
+        values = {**values, SECTION: {session.id: rest[0].id}}
+        return plan_write(file, values, why, remove=full)
+    return plan_write(file, values, why, remove=[_place(file, SECTION, session.id), *full])
+
+
+def plan_read_again(
+    file: base.MappingFile, session: sessions.Session, last: str, why: str
+) -> Change | None:
+    """Plan to move the cursor of what was only quoted; None: another process has."""
+    start, ids = waiting(file, QUOTED).get(session.id), [one.id for one in session.messages]
+    if start is None or _before(session, start) > _before(session, last):
+        return None
+    rest = ids[ids.index(last) + 1 :] if last in ids else []
+    waits = first_waiting(file, session.id)
+    if rest and rest[0] != waits:
+        return plan_write(file, {QUOTED: {session.id: rest[0]}}, why)
+    return plan_write(file, {}, why, remove=[_place(file, QUOTED, session.id)])
+
+
+def _place(file: base.MappingFile, section: str, session_id: str) -> Keys:
+    """Return what is to be removed for a conversation: the section, where it is the only one."""
+    return (section,) if len(file.get(section, default={})) == 1 else (section, session_id)

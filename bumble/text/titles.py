@@ -17,6 +17,8 @@ MAX_CHARS = 60
 PART_WORDS = 2  # of an entry of what is no title, but a list
 BEGUN_WORDS = 3  # with which a title may be the beginning of a sentence, broken off
 SHORT_LETTERS = 2  # of a little word of a language that has no list of them
+_ISES = "is are was were ist sind war waren est sont es son è sono é são zijn"
+_IS = frozenset(_ISES.split())
 _MARKS = '#*_`"“”„«»<>[]|.,:; '  # at the ends of a title
 _LIST = patterns.compile(r"[,;|·]|(?<!\d)/")
 _CLAUSE = patterns.compile(r"[,;:)–—](?=\s)|\s[(-](?=\S)|\s[-–—]\s")
@@ -53,7 +55,8 @@ def _whole(title: str, text: str) -> str:
     if len(begun) < BEGUN_WORDS or not _leads_on(begun[-1]):
         return title
     for sentence in words.sentences(text):
-        if sentence.casefold().split()[: len(begun)] == begun:
+        told = sentence.casefold().split()
+        if told[: len(begun)] == begun and _IS.isdisjoint(told[len(begun) :][:1]):
             clauses = (part.strip(_MARKS) for part in _CLAUSE.split(sentence))
             return next((part for part in clauses if len(part) >= len(title)), title)
     return title

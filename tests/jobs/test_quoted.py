@@ -20,6 +20,7 @@ from bumble.runtime.job import Pass
 from tests.support.lives import NOON
 from tests.support.living import runtime_of, write
 from tests.support.noticing import Line, all_of, by_form, talked
+from tests.support.stretches import claim, fact, makes
 
 PASS = Pass(stretch.NAME, stretch.check, stretch.run)
 HENS, LESS = "I keep three hens", "only two hens left, the fox took Pickle"
@@ -69,6 +70,21 @@ def test_a_model_that_may_not_write_names_quotes_in_their_own_words(
     assert bool(episode.provenance.model) is is_named
     page = (ada.relationships / "sam.md").read_text()
     assert (f": [{title}](" in page) is is_named
+
+
+def test_what_was_only_quoted_is_read_by_the_first_model_that_writes(ada: Entity) -> None:
+    settled(ada, Line("Sam", HENS), Line("Sam", "nice weather", keep=False))
+    asked = claim("Sam keeps three hens.", "m1", rests=[HENS])
+    answer = makes(asked, title="Hens", knowledge=[fact("Hens", asked)])
+    able = runtime_of(ada, answer, at=NOON + 2 * OVER)
+    [made] = all_of(able, PASS)
+    assert "1 fact" in made.lines[0]
+    (section,) = (one for one in knowledge.read(ada.knowledge).sections if not one.locked)
+    assert section.text == "Sam keeps three hens."
+    (episode,) = episodes.EPISODE.readable(ada.episodes)
+    assert episode.text == f"# Sam\n\n> {HENS}"
+    assert not stretch.check(able).jobs
+    assert "quoted" not in ada.state.read_text()
 
 
 def test_no_title_says_what_was_denied(ada: Entity) -> None:

@@ -648,6 +648,24 @@ def test_what_was_put_right_in_a_talk_is_recalled_with_what_put_it_right(entity:
     assert wider in newer[shed] and not newer[wider]
 
 
+def test_what_was_put_right_in_a_later_talk_is_recalled_with_that(entity: Entity) -> None:
+    shed, wider = "The shed is to be 8 feet by 6.", "The shed will be 8 by 7 after all."
+    heard(entity, ("sam", shed), TEA)
+    first = claim("The shed is 8 feet by 6.", "m1", rests=["8 feet by 6"])
+    dealt(entity, makes(first, knowledge=[fact("Shed", first)]))
+    heard(entity, ("sam", wider), DOG, name="ses_2", at=NOON)
+    second = claim("The shed is 8 feet by 7.", "m1", rests=["8 by 7"])
+    answer = makes(second, knowledge=[fact("Shed", second, replaces=["k1"])])
+    runtime, _ = dealt(entity, answer, at=NOON + timedelta(hours=3))
+    assert sections(entity) == {"Shed": "The shed is 8 feet by 7."}
+    search = memory_search.search_of(runtime, ("sam",))
+    runtime.memory.sync()
+    (hit, *_) = memory_search.find(
+        runtime.memory, runtime.config, search, shed, kinds=("message",), limit=1, unasked=False
+    )
+    assert hit.text == shed and wider in hit.newer
+
+
 def test_what_somebody_passes_on_is_believed_as_that_and_never_as_their_word(
     entity: Entity,
 ) -> None:
