@@ -25,7 +25,7 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, words
 
 SEARCHED = 12  # messages that are looked through
-TALKS = 200  # the latest, whose notices count
+TALKS, UNREAD = 200, 6  # the latest, whose notices count; of which a few are read now
 NEAR = 0.19  # nearness of what answers, where somebody asks
 SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
@@ -126,7 +126,10 @@ def heard(runtime: Runtime, session: Session) -> Told:
         if message.role == "user" and message.text.strip()
     }
     known = {id_: each for talk in talks for id_, each in talk.notices.items()}
-    for talk in talks[-2:-1]:  # which may not have been settled yet
+    # the last may not have been settled yet; in what a model that writes has read nothing is noted
+    noted = {talk.id for talk in talks for one in talk.notices.values() if one.share is not None}
+    unread = [talk for talk in talks[:-2] if talk.id not in noted][-UNREAD:]
+    for talk in (*unread, *talks[-2:-1]):
         known |= notices.notices(runtime, talk, talk.messages).of
     known |= notices.notices(runtime, session, session.messages[:-1]).of
     return Told(messages, known)

@@ -94,12 +94,17 @@ def plainly(quote: Quote, *, named: bool) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text as one line of a prompt: headings end in a colon, quotes have no mark."""
-    rows = (
-        f"{heading[1]}:" if (heading := _HEADING.fullmatch(row)) else row.removeprefix(MARK.strip())
-        for row in text.splitlines()
+    """Return a text as one line of a prompt: headings end in a colon, quotes have no mark.
+
+    Over quotes the heading is quoted: "Jana: I am tired" would read as if Jana had said so.
+    """
+    rows, mark = text.splitlines(), MARK.strip()
+    named = "“{}” –" if any(row.startswith(mark) for row in rows) else "{}:"
+    told = (
+        named.format(heading[1]) if (heading := _HEADING.fullmatch(row)) else row.removeprefix(mark)
+        for row in rows
     )
-    return words.one_line(" ".join(rows))
+    return words.one_line(" ".join(told))
 
 
 def since(newer: str, template: Templates) -> str:

@@ -372,7 +372,9 @@ def test_what_somebody_asked_is_not_among_what_was_said(ada: Entity) -> None:
 
 def test_what_nobody_told_is_said_to_be_unknown(ada: Entity) -> None:
     talk, _ = told(ada, {"what is my shoe size": reading("ask_memory")})
-    assert talk.say("what is my shoe size") == ("I know nothing about that; nobody has told me.")
+    assert talk.say("what is my shoe size") == (
+        "Nothing comes to mind that I can tell you about that."
+    )
 
 
 def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:
