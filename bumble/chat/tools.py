@@ -23,7 +23,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import clauses, origins, values, verifier
+from bumble.guard import claims, clauses, origins, values, verifier
 from bumble.llm.protocol import Action, Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -223,12 +223,12 @@ def _unsaid(
 ) -> str:
     """Name the lines of some texts that nobody said; empty: all was said, or stands there.
 
-    In what stands there a number may change for one that they said; in another word it may say
-    the opposite.
+    In what stands there a number or a name may change for one that they said; in another word it
+    may say the opposite.
     """
     told = {token for one in sources.window for token in clauses.tokens_of(one.text)}
     there = [clauses.tokens_of(one) for one in standing]
-
+    names = {words.folded(name) for one in (*texts, *standing) for name in claims.claims(one)}
     spoken = [clauses.tokens_of(one.text) for one in sources.window]
 
     def stands(sentence: str) -> bool:
@@ -243,7 +243,9 @@ def _unsaid(
         return is_there or any(
             len(own) == len(old)
             and all(
-                one == other or (one in told and values.is_value(one) and values.is_value(other))
+                one == other
+                or (one in told and values.is_value(one) and values.is_value(other))
+                or (one in told and {one, other} <= names)
                 for one, other in zip(own, old, strict=True)
             )
             for old in there

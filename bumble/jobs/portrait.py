@@ -99,7 +99,9 @@ def marked(
         key = relationships.line_key(line)
         if key not in stay:
             marks[key] = _traced(line, replace(origin, audience=()), given, person)
-        elif (before := person.origin_of(line)).by:
+        elif not person.origin_of(line).by and not person.audience:
+            marks[key] = relationships.FOR_ALL
+        elif (before := person.origin_of(line)) != base.BY_HAND:
             marks[key] = replace(before, audience=())
     return marks
 

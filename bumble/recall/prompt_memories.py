@@ -161,7 +161,7 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
 
 def _page(person: Relationship, readers: Sequence[str]) -> str:
     """Say what all of some people may know of one: the portrait, and what they were told."""
-    told = [person.text] if base.may_read(person.audience, readers) else []
+    told = [person.text if base.may_read(person.audience, readers) else person.for_all]
     for note in reversed(person.pending):
         tier, audience = note.provenance.trust, note.provenance.audience
         if base.may_read(audience, readers) and not provenance.is_untrusted(tier):

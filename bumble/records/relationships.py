@@ -38,6 +38,7 @@ line_key = companions.key_of  # what a line is marked by
 ITEM = "- "  # before a link to what was lived with somebody
 MOST_LINKS = 12  # of them, the newest
 LEAST_PART = 3  # letters of a part of a name that stands for somebody: not Mr, not M.
+FOR_ALL = base.Provenance(trust="owner")  # marks a line of a hand on a page that all could read
 MAX_PENDING = 12  # notes that wait, of those for the same people; the oldest go first
 
 
@@ -238,6 +239,11 @@ class Relationship(kind.Record, frozen=True, kw_only=True):
         """What stands in for a portrait: when they met, and links to what they lived."""
         formed = _formed(self.lines)
         return [line for line in text_lines(self.source.body) if line_key(line) in formed]
+
+    @property
+    def for_all(self) -> str:
+        """What a hand wrote of them for everybody, before the page was for them alone."""
+        return "\n".join(one for one in text_lines(self.text) if self.origin_of(one) == FOR_ALL)
 
     def origin_of(self, line: str) -> base.Provenance:
         """Say where a line of the portrait comes from.

@@ -90,6 +90,19 @@ def test_a_portrait_written_anew_keeps_the_owners_lines(
     assert sam(entity).origin_of("Sam has two dogs.") == Provenance()
 
 
+def test_what_a_hand_wrote_of_somebody_for_all_stays_so_on_a_page_that_is_theirs(
+    entity: Entity,
+) -> None:
+    known(entity, "Sam", "Sam is Kim's cousin.", provenance=Provenance())
+    first = "Sam is Kim's cousin.\n" + DOG
+    reflected(entity, "ses_1", "I have a dog called Biscuit.", first)
+    reflected(entity, "ses_2", "I live by the river in Lisbon.", f"{first}\n{RIVER}")
+    assert sam(entity).audience == ("sam",)
+    assert sam(entity).for_all == "Sam is Kim's cousin."
+    by_hand(entity, DOG, "Sam has two dogs.")
+    assert sam(entity).for_all == "Sam is Kim's cousin."
+
+
 def test_a_portrait_without_marks_is_of_one_origin_until_it_is_amended(entity: Entity) -> None:
     old = Provenance("reflect", "tiny", ("ses_0", "msg_7"), "owner", ("sam",))
     known(entity, "Sam", DOG, provenance=old)
