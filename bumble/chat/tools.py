@@ -211,7 +211,9 @@ def _vouch(context: ToolContext, *texts: str, there: str = "") -> None:
     if not (context.read or context.in_mind or others):
         return
     sources = verifier.ClaimSources(context.said, names=context.known, zone=context.runtime.zone)
-    if named := _unsaid(sources, texts, _sentences(there)):
+    # nothing of this turn was read: what was imported once only came to mind
+    may_join = not (context.read or others)
+    if named := _unsaid(sources, texts, _sentences(there), may_join=may_join):
         raise RefusedError(
             f"nobody here said {named}, and something was read that is not theirs; "
             "write down what the person tells you, in their words"
@@ -219,9 +221,15 @@ def _vouch(context: ToolContext, *texts: str, there: str = "") -> None:
 
 
 def _unsaid(
-    sources: verifier.ClaimSources, texts: Sequence[str], standing: Sequence[str] = ()
+    sources: verifier.ClaimSources,
+    texts: Sequence[str],
+    standing: Sequence[str] = (),
+    *,
+    may_join: bool = False,
 ) -> str:
     """Name the lines of some texts that nobody said; empty: all was said, or stands there.
+
+    `may_join`: whether a sentence that denies nothing may join what they said with what stands.
 
     In what stands there a number or a name may change for one that they said; in another word it
     may say the opposite.
@@ -251,12 +259,21 @@ def _unsaid(
             for old in there
         )
 
+    together = replace(sources, known=(*standing, " ".join((*sources.texts, *standing))))
+
+    def joins(sentence: str) -> bool:
+        language = words.language(sentence, *standing)
+        denies = any(clauses.denies(token, language) for token in clauses.tokens_of(sentence))
+        return not denies and verifier.was_said(sentence, together)
+
     unsaid = [
         line.strip()
         for text in texts
         for line in text.splitlines()
         if not all(
-            stands(sentence) or verifier.was_said(sentence, sources)
+            stands(sentence)
+            or verifier.was_said(sentence, sources)
+            or (bool(standing) and may_join and joins(sentence))
             for sentence in _sentences(line)
         )
     ]

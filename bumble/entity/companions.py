@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from bumble import patterns
 from bumble.files import disk
-from bumble.text import markdown, merge_marks, yaml_edit
+from bumble.text import markdown, merge_marks, words, yaml_edit
 
 FOLDER = "sources"
 LEAST = "imported"  # the trust of what has lost its companion
@@ -414,15 +414,26 @@ def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> st
     lost = origins is None and KEY in markdown.parse(text).meta
     entries = {key: said for key, said in (origins or {}).items() if key and isinstance(said, dict)}
     same = {disk.same_name(key): key for key in entries if path in SECTIONS}
-    pieces = list[str]()
-    for part in _parts(path, text):
+    parts, pieces = _parts(path, text), list[str]()
+    left = entries.keys() - {key for part in parts for key in (part.key, part.name)}
+    for part in parts:
         keys = (part.key, part.name, same.get(disk.same_name(part.name)) if same else None)
-        said: Mapping[str, Any] = next((entries[key] for key in keys if key in entries), {})
+        said: Mapping[str, Any] = next(
+            (entries[key] for key in keys if key in entries),
+            _renamed_part(part, [entries[key] for key in sorted(left)]),
+        )
         if lost and part.name and not (part.is_locked or part.meta.keys() - {"audience"}):
             said = {"trust": LEAST}
         meta = {**said, **part.meta}
         pieces.append(part.whole(meta) if part.is_marked or meta != part.meta else part.text)
     return "".join(pieces)
+
+
+def _renamed_part(part: _Part, left: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the origin of a part whose heading a hand changed: its sentences are known by it."""
+    there = {sentence_key(one) for one in words.sentences(part.rest)} if part.name else set()
+    named = (one for one in left if not there.isdisjoint(one.get("said") or ()))
+    return next(named, {}) if there else {}
 
 
 def _without_origins(path: str, text: str, companion: str | None) -> RecordFiles:
@@ -525,6 +536,11 @@ class _Part(Struct, frozen=True):
 def key_of(text: str) -> str:
     """Return what a text is known by, however its words are spaced: `h` and 12 digits."""
     return "h" + hashlib.sha256(" ".join(text.split()).encode(errors="replace")).hexdigest()[:12]
+
+
+def sentence_key(sentence: str) -> str:
+    """Return what a sentence is known by, as an item of a list too."""
+    return key_of(sentence.lstrip("-*+ "))
 
 
 def _sectioned(text: str) -> Iterator[_Part]:

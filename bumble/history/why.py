@@ -181,7 +181,7 @@ def explain(library: Library, item: LibraryRecord) -> SourceNode:
         item: The record.
     """
     root, node = library.entity.root, _build_node(library, item, set())
-    if item.sentence:
+    if item.sentence and not item.origin.said:  # else it rests on nothing but what it names
         # leave of what a sentence rests on what leads to the messages that say it
         whole = _with_messages(library, node)
         inside = [below for below in whole.walk() if below.resolved and not below.again]

@@ -475,7 +475,13 @@ def _episode(
     spoken = (
         cited
         if is_quoted
-        else tuple(one for one in shown.messages if one.role != "tool" and one.text.strip())
+        else tuple(  # what was only read is named where it is told
+            one
+            for one in shown.messages
+            if one.role != "tool"
+            and one.text.strip()
+            and (one in grounds or not provenance.is_untrusted(one.trust))
+        )
     )
     origin = base.Provenance(
         by=f"{episode.PURPOSE} {provenance.BY_FORM}" if is_quoted else episode.PURPOSE,

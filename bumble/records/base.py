@@ -52,7 +52,8 @@ class Provenance(Struct, frozen=True):
     sources: tuple[str, ...] = ()  # ids of the messages, episodes or dreams it rests on
     trust: str = ""  # one of TRUSTS, or empty
     audience: tuple[str, ...] = ()  # ids of the people who may meet it in a prompt; empty: everyone
-    # by `sentence_key`: what each sentence that a program wrote rests on; empty: all on `sources`
+    # what each sentence that a program wrote rests on, by `companions.sentence_key`; empty: all of
+    # it on `sources`
     said: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
@@ -75,13 +76,8 @@ class Provenance(Struct, frozen=True):
         """Say where a sentence comes from; one that a program's text had not is a person's own."""
         if not self.said:
             return self
-        ids = dict(self.said).get(sentence_key(sentence))
+        ids = dict(self.said).get(companions.sentence_key(sentence))
         return Provenance(audience=self.audience) if ids is None else replace(self, sources=ids)
-
-
-def sentence_key(sentence: str) -> str:
-    """Return what a sentence is known by, as an item of a list too."""
-    return companions.key_of(sentence.lstrip("-*+ "))
 
 
 BY_HAND = Provenance()

@@ -229,13 +229,18 @@ read = partial(base.load_or, parse=parse, empty=EMPTY)
 
 
 def readable(path: Path) -> Knowledge:
-    """Read the knowledge file; half merged, as it is here; nothing where a hand has broken it."""
+    """Read the knowledge file; nothing where a hand has broken it.
+
+    Of one that is half merged, what both sides say.
+    """
     try:
         return read(path)
     except HalfMergedError:
-        _, ours, _ = merge_marks.sides(companions.decoded(disk.read_if_there(path)))
+        merged = companions.decoded(disk.read_if_there(path))
+        agreed = merge_marks.replaced(merged, lambda _: "")
         with suppress(RecordInvalidError):
-            return base.of_text(companions.of_file(path, ours), path, parse)
+            book = base.of_text(companions.of_file(path, agreed), path, parse)
+            return structs.replace(book, sections=tuple(one for one in book.sections if one.text))
     except RecordInvalidError:
         pass
     return EMPTY
@@ -462,7 +467,7 @@ def _with_said(origin: base.Provenance, body: str) -> base.Provenance:
 
 
 def _said(text: str, sources: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    return dict.fromkeys(map(base.sentence_key, words.sentences(text)), sources)
+    return dict.fromkeys(map(companions.sentence_key, words.sentences(text)), sources)
 
 
 def with_added(knowledge: Knowledge, sections: Sequence[str]) -> Knowledge:
@@ -510,7 +515,7 @@ def reworded(section: KnowledgeSection, text: str) -> base.Provenance:
     before, after = (words.sentences(one) for one in (section.text, text))
     if len(before) != len(after):
         return origin
-    new = dict(zip(*(map(base.sentence_key, one) for one in (before, after)), strict=True))
+    new = dict(zip(*(map(companions.sentence_key, one) for one in (before, after)), strict=True))
     said = tuple((new.get(key, key), ids) for key, ids in origin.said)
     return structs.replace(origin, said=said)
 

@@ -57,7 +57,9 @@ AROUND = 200  # characters on each side of a full stop
 _SMALL_STARTS = 2  # behind full stops: from here on they are no abbreviations
 _END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
 _NO_END = patterns.compile(
-    r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|etc|ca|vs|nr|e\.g|i\.e)"
+    r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|etc|ca|vs|nr|e\.g|i\.e"
+    r"|ul|św|godz|np|tzw|tj|płk|inż|mgr|dott|avv|geom|sig|mme|mlle|bd|tél|avda|pza|dña|núm|pág"
+    r"|lic|gen|rev|blvd|str|evtl|ggf|bspw|bv|mevr|dhr|tlf|ул|им|стр|тел)"
     r"|\b\d{1,2})\.\s*\Z",
     re.IGNORECASE,
 )

@@ -57,4 +57,4 @@ def test_of_a_long_message_whole_sentences_are_quoted_and_the_gaps_marked() -> N
 
 def test_a_prompt_shows_quotes_and_headings_on_one_line() -> None:
     text = "# Fenja\n\n> Kim, 9 November: “x”\n\n## More\n\n> y"
-    assert quotes.plain(text) == "Fenja: Kim, 9 November: “x” More: y"
+    assert quotes.plain(text) == "“Fenja” – Kim, 9 November: “x” “More” – y"

@@ -240,14 +240,14 @@ def test_each_sentence_rests_on_its_own_words_and_what_a_hand_wrote_on_none() ->
     assert knowledge.find(alone, "Shed").provenance == Provenance()  # type: ignore[union-attr]
 
 
-def test_a_half_merged_file_is_read_as_it_is_here(tmp_path: Path) -> None:
+def test_of_a_half_merged_file_what_both_sides_say_is_read(tmp_path: Path) -> None:
     path = tmp_path / knowledge.PATH
     path.write_text(
         "## [locked] Rules\n\nBe kind.\n\n## Cello\n\n"
         "<<<<<<< ours\nIt is due on the 21st.\n=======\nOn the 22nd.\n>>>>>>> theirs\n"
     )
     texts = [section.text for section in knowledge.readable(path).sections]
-    assert texts == ["Be kind.", "It is due on the 21st."]
+    assert texts == ["Be kind."]
 
 
 def test_the_owners_own_words_on_what_was_told_to_few_stay_theirs() -> None:

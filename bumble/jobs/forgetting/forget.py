@@ -23,6 +23,7 @@ from bumble.entity.changes import Change, ChangeSet
 from bumble.entity.folder import Entity
 from bumble.errors import IndexServerError, RecordInvalidError
 from bumble.files import disk
+from bumble.guard import names
 from bumble.history.findings import Finding
 from bumble.index import place, sync
 from bumble.jobs.forgetting import draft, record_files, transcripts
@@ -41,7 +42,7 @@ from bumble.records.kind import Forgetting as Way
 from bumble.records.kind import Kind, RecordView
 from bumble.records.sessions import Session
 from bumble.runtime import review_queue
-from bumble.text import stop_words, yaml_edit, yaml_read
+from bumble.text import stop_words, words, yaml_edit, yaml_read
 
 STILL_NAMED = "it still has the name, in words that are a person's to edit"
 NAMED_BEFORE = "the name is gone from it; whether its words still tell of them is yours to see"
@@ -134,7 +135,8 @@ def _judge(
             match[0] not in stop_words.WORDS
             for one in shared
             for match in re.finditer(rf"\b{re.escape(one)}\b", new, re.IGNORECASE)
-        ),
+        )
+        or _has_form(new, draft.names),
         FILE_NAMED: bool(views)
         and kind != "person"
         and f"-{draft.person}-" in f"-{skills.SKILL.stem(path)}-",
@@ -142,6 +144,13 @@ def _judge(
     reason = next((text for text, holds in reasons.items() if holds), None)
     if reason:
         yield Undecided(relative, kind, reason)
+
+
+def _has_form(text: str, called: Iterable[str]) -> bool:
+    """Whether a text has a name in another form: "Wilczka" of Wilczek."""
+    parts = {words.folded(part) for name in called for part in name.split()}
+    spelt = {words.folded(word) for word in stop_words.WORD.findall(text) if word[0].isupper()}
+    return any(names.are_one(part, word) for part in parts for word in spelt - parts)
 
 
 HISTORY = str(changes.HISTORY)
