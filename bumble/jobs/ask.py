@@ -426,7 +426,9 @@ def _recognized(
     whole_text = "\n".join((*shown.sources.texts, *there))
     for view in whole.people:
         name = called(view.person if view.was else meant(view.person))
-        if is_recorded(name) or _is_in(name, whole_text):
+        if shown.tells_of_forgotten(name):
+            dropped.append(Dropped(name, FORGOTTEN.why))
+        elif is_recorded(name) or _is_in(name, whole_text):
             people.append(replace(view, person=name))
         else:
             dropped.append(Dropped(name, "nobody here is called so"))
@@ -461,7 +463,12 @@ def _held(whole: StretchAnswer, shown: scene.Scene) -> tuple[StretchAnswer, Fail
     return sifted(whole, become), failed
 
 
+FORGOTTEN = verifier.SourceVerdict("mend", "it names somebody whom I was to forget")
+
+
 def _found(sentence: Sentence, shown: scene.Scene) -> verifier.SourceVerdict:
+    if shown.tells_of_forgotten(sentence.text):
+        return FORGOTTEN
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
     claim = verifier.CitedClaim(

@@ -26,8 +26,9 @@ from bumble.guard.verifier import ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
 from bumble.recall import belief_strength
-from bumble.records import base, knowledge, relationships
+from bumble.records import base, forgotten, knowledge, relationships
 from bumble.records import beliefs as held
+from bumble.records.forgotten import Forgotten
 from bumble.records.provenance import is_untrusted
 from bumble.records.sessions import MESSAGE_PREFIX, Message, Session
 from bumble.runtime import body_state, people, review_queue
@@ -64,6 +65,13 @@ class Scene(Struct, frozen=True, dict=True):
     beliefs: Mapping[str, held.Belief]  # likewise: `b1`
     # of who spoke, by id; empty where several hear it
     portraits: Mapping[str, relationships.Relationship]
+    forgotten: tuple[Forgotten, ...] = ()  # whom the entity was to forget since
+
+    def tells_of_forgotten(self, text: str) -> bool:
+        """Whether a text names somebody whom the entity was to forget since."""
+        spelt = stop_words.WORD.findall(text) if self.forgotten else ()
+        pairs = (" ".join(both) for both in pairwise(spelt))
+        return any(one.is_named(name) for name in (*spelt, *pairs) for one in self.forgotten)
 
     @property
     def people(self) -> str:
@@ -212,6 +220,7 @@ def gather(runtime: Runtime, session: Session, messages: Sequence[Message]) -> S
         _known(runtime, query, said, session.people),
         _near_beliefs(runtime, query, session.people),
         _portraits(runtime, session),
+        tuple(one for one in forgotten.read(runtime.entity.root) if messages[0].at <= one.at),
     )
 
 

@@ -22,6 +22,7 @@ from bumble.recall.memory_search import Search
 from bumble.records import (
     beliefs,
     episodes,
+    forgotten,
     journal,
     knowledge,
     relationships,
@@ -947,3 +948,19 @@ def test_under_review_a_talk_is_left_for_a_day_to_the_clone_that_heard_it(
     assert due(away, "stretch") == ["ses_2"]
     git(away.root, "reflog", "expire", "--expire=now", "--all")
     assert due(away, "stretch") == ["ses_1", "ses_2"]
+
+
+def test_a_talk_of_before_brings_nobody_back_whom_the_entity_was_to_forget(entity: Entity) -> None:
+    known(entity, "Calder", "Calder sold Sam a boat.")
+    heard(entity, ("sam", "Calder came by about the boat, please forget him."), TEA)
+    plan = forget.plan(entity, "calder", ["Calder"], UTC)
+    entry = forgotten.plan_add(NOON, plan.names, plan.ids, "00ff", "")
+    write(entity, *plan.changes, entry)
+    came = claim("Calder came by about the boat.", "m1", rests=["came by about the boat"])
+    boat = claim("Somebody came by about Sam's boat.", "m1", rests=["about the boat"])
+    note = seen("Calder", note=came)
+    answer = makes(boat, came, knowledge=[fact("Boat", came)], people=[note])
+    dealt(entity, answer, mends())
+    [episode] = episodes.EPISODE.readable(entity.episodes)
+    assert episode.text == "Somebody came by about Sam's boat."
+    assert sections(entity) == {} and not (entity.relationships / "calder.md").exists()

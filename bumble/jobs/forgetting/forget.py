@@ -148,6 +148,8 @@ def _judge(
 
 def _has_form(text: str, called: Iterable[str]) -> bool:
     """Whether a text has a name in another form: "Wilczka" of Wilczek."""
+    if not names.inflects(words.language(text)):
+        return False
     parts = {words.folded(part) for name in called for part in name.split()}
     spelt = {words.folded(word) for word in stop_words.WORD.findall(text) if word[0].isupper()}
     return any(names.are_one(part, word) for part in parts for word in spelt - parts)
