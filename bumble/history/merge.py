@@ -31,6 +31,7 @@ from bumble.records import (
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import markdown, titles, words
 
+LACKED = 0.2  # of the words of a sentence that is said in other words
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
 Merge = Callable[[str, str, str], merge_texts.Merged]
@@ -246,9 +247,16 @@ def _join_portraits(base: str, earlier: str, later: str) -> str:
 
 
 def _says(lines: Sequence[str], line: str) -> bool:
-    """Whether one of some lines has every sentence of a line."""
-    told = set(words.sentences(line))
-    return bool(told) and any(told <= set(words.sentences(one)) for one in lines)
+    """Whether one of some lines has nearly all words of each sentence of a line, all numbers."""
+    language = words.language(*lines, line)
+    told = [words.stems(one, language) for one in words.sentences(line)]
+
+    def has(own: set[str], stems: set[str]) -> bool:
+        less = stems - own
+        return len(less) <= LACKED * len(stems) and not any(one.isdigit() for one in "".join(less))
+
+    there = (words.stems(one, language) for one in lines)
+    return bool(told) and any(all(has(own, stems) for stems in told) for own in there)
 
 
 def _merge_later(
