@@ -25,6 +25,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bumble import patterns
+from bumble.guard import names
 from bumble.index import form
 from bumble.index.rows import IndexedText
 from bumble.records import provenance
@@ -243,6 +244,7 @@ def _titled(
     for candidate in candidates.values():
         for key in candidate.keys:
             starts[key[0]].append((key, candidate))
+    people = [one for one in candidates.values() if one.type == "person"]
     owners = {title.record: named[title.name.casefold()] for title in titles if title.record}
     for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
         stems = [token.stem for token in tokens]
@@ -251,11 +253,31 @@ def _titled(
                 is_there = tuple(stems[place : place + len(key)]) == key
                 if is_there and not _is_little(tokens[place], text.language):
                     candidate.mention(number)
+            if spelt := _person(tokens[place], text.language, people):
+                spelt.mention(number)
+                spelt.keys.add((stem,))  # another form of their name is no topic of its own
         owner = owners.get((text.kind, text.id))
         if owner is not None and number not in owner.texts:  # what stands under a title is about it
             owner.mention(number)
     _join_titles(candidates)
     return candidates
+
+
+def _person(token: _Token, language: str, people: Iterable[_Candidate]) -> _Candidate | None:
+    """Return whose name a word is in another form, where names have several: "Bartkiem"."""
+    may_be = token.inside and token.surface[:1].isupper()
+    if not may_be or not names.inflects(language):
+        return None
+    word = words.folded(token.word)
+    return next(
+        (
+            one
+            for one in people
+            if (token.stem,) not in one.keys
+            and any(names.are_one(words.folded(part), word) for part in one.name.split())
+        ),
+        None,
+    )
 
 
 def _is_little(token: _Token, language: str) -> bool:

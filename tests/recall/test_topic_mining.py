@@ -143,3 +143,13 @@ def test_what_stands_under_a_title_is_about_it_and_what_has_no_time_is_not_dorma
     assert (topic.frequency, topic.trend, topic.days_since(NOW)) == (1, "steady", 0)
     (topic,) = found(section, titles=(replace(title, at=None),))
     assert (topic.trend, topic.days_since(NOW)) == ("steady", None)
+
+
+def test_a_persons_name_in_another_form_is_theirs() -> None:
+    talk = [text("Wczoraj byłam w kinie z Bartkiem i mamą.", n, "pl") for n in range(4)]
+    [bartek] = [
+        topic
+        for topic in found(*talk, titles=(Title("Bartek", "person"),))
+        if topic.name.startswith("Bart")
+    ]
+    assert bartek.name == "Bartek" and set(bartek.texts) == set(talk)
