@@ -25,7 +25,8 @@ from bumble.runtime.runtime import Runtime
 from bumble.text import stop_words, titles, words
 
 SEARCHED = 12  # messages that are looked through
-TALKS, UNREAD = 200, 6  # the latest, whose notices count; of which a few are read now
+TALKS = 200  # the latest, whose notices count
+UNREAD = 24  # messages of those that have none, which are read now
 NEAR = 0.19  # nearness of what answers, where somebody asks
 SURELY_NEAR = 0.35  # likewise, where a message may be no question of memory
 CLOSE = 0.8  # of the best score, from which a second message answers too
@@ -128,8 +129,12 @@ def heard(runtime: Runtime, session: Session) -> Told:
     known = {id_: each for talk in talks for id_, each in talk.notices.items()}
     # the last may not have been settled yet; in what a model that writes has read nothing is noted
     noted = {talk.id for talk in talks for one in talk.notices.values() if one.share is not None}
-    unread = [talk for talk in talks[:-2] if talk.id not in noted][-UNREAD:]
-    for talk in (*unread, *talks[-2:-1]):
+    left = UNREAD
+    for talk in reversed([talk for talk in talks[:-2] if talk.id not in noted]):
+        said = [one for one in talk.messages if one.role == "user"][-left:] if left else []
+        known |= notices.notices(runtime, talk, said).of
+        left -= len(said)
+    for talk in talks[-2:-1]:
         known |= notices.notices(runtime, talk, talk.messages).of
     known |= notices.notices(runtime, session, session.messages[:-1]).of
     return Told(messages, known)

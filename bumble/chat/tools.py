@@ -23,7 +23,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import claims, clauses, origins, values, verifier
+from bumble.guard import clauses, origins, values, verifier
 from bumble.llm.protocol import Action, Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -229,14 +229,13 @@ def _unsaid(
 ) -> str:
     """Name the lines of some texts that nobody said; empty: all was said, or stands there.
 
-    `may_join`: whether a sentence that denies nothing may join what they said with what stands.
+    `may_join`: whether a sentence may join what they said with what stands.
 
-    In what stands there a number or a name may change for one that they said; in another word it
-    may say the opposite.
+    In what stands there a number may change for one that they said; in another word it may say
+    the opposite.
     """
     told = {token for one in sources.window for token in clauses.tokens_of(one.text)}
     there = [clauses.tokens_of(one) for one in standing]
-    names = {words.folded(name) for one in (*texts, *standing) for name in claims.claims(one)}
     spoken = [clauses.tokens_of(one.text) for one in sources.window]
 
     def stands(sentence: str) -> bool:
@@ -251,20 +250,26 @@ def _unsaid(
         return is_there or any(
             len(own) == len(old)
             and all(
-                one == other
-                or (one in told and values.is_value(one) and values.is_value(other))
-                or (one in told and {one, other} <= names)
+                one == other or (one in told and values.is_value(one) and values.is_value(other))
                 for one, other in zip(own, old, strict=True)
             )
             for old in there
         )
 
-    together = replace(sources, known=(*standing, " ".join((*sources.texts, *standing))))
-
     def joins(sentence: str) -> bool:
+        """Whether one message that states something, and one sentence that stands, say it."""
         language = words.language(sentence, *standing)
-        denies = any(clauses.denies(token, language) for token in clauses.tokens_of(sentence))
-        return not denies and verifier.was_said(sentence, together)
+
+        def states(text: str) -> bool:
+            asks = any(one.endswith(words.QUESTION_MARKS) for one in words.sentences(text))
+            denies = any(clauses.denies(token, language) for token in clauses.tokens_of(text))
+            return not (asks or denies)
+
+        return states(sentence) and any(
+            verifier.was_said(sentence, replace(sources, known=(f"{one.text} {old}",), window=()))
+            for one in filter(lambda said: states(said.text), sources.window)
+            for old in standing
+        )
 
     unsaid = [
         line.strip()

@@ -61,6 +61,7 @@ BESIDE_IT = frozenset(
 )
 OF_ID = frozenset(("by", "tags"))  # fields that do only where the file has an id
 OF_TITLE = frozenset(("at",))  # and only where it has none
+BY_SENTENCE = "by_sentence"  # of a part: what each sentence of it rests on, by its key
 FILES = "workspace/"  # files of any form, whose whole begins with the comment
 SECTIONS = ("knowledge.md", "journal.md")  # files of parts: a heading each
 PARTED = (*SECTIONS, "working/scratch.md", "working/MEMORY.md")  # the last two of a line each
@@ -431,8 +432,12 @@ def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> st
 
 def _renamed_part(part: _Part, left: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the origin of a part whose heading a hand changed: its sentences are known by it."""
-    there = {sentence_key(one) for one in words.sentences(part.rest)} if part.name else set()
-    named = (one for one in left if not there.isdisjoint(one.get("said") or ()))
+    there = (
+        {sentence_key(one) for one in words.sentences(words.unwrapped(part.rest))}
+        if part.name
+        else set()
+    )
+    named = (one for one in left if not there.isdisjoint(one.get(BY_SENTENCE) or ()))
     return next(named, {}) if there else {}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from bumble import patterns
@@ -31,6 +31,9 @@ _SOFTENED = (
     ("к", "ц"), ("г", "з"), ("х", "с"),
 )  # fmt: skip
 _LEAST, _SHORT = 2, 3  # letters that stay; of a stem whose ending has no more than two letters
+
+
+_LONGER, _SHORT_NAME = 2, 3  # letters
 
 
 def bare(word: str) -> str:
@@ -73,6 +76,23 @@ def _is_form(form: str, name: str) -> bool:
         and _ENDING.fullmatch(name[len(hardened) :])
         for hard, soft in _SOFTENED
     )
+
+
+def meant(word: str, called: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return whose name a word is, maybe in another form: theirs that it is nearest to.
+
+    Args:
+        word: As it was said.
+        called: The names of each, by whatever tells them apart.
+    """
+    form, far = words.folded(word), dict[str, int]()
+    for one, spellings in called.items():
+        for name in map(words.folded, spellings):
+            most = max(1, min(_LONGER, len(name) - _SHORT_NAME))  # letters that a form has more
+            if len(form) - len(name) <= most and are_one(name, form):
+                apart = len(name) + len(form) - 2 * words.shared_start(name, form)
+                far[one] = min(apart, far.get(one, apart))
+    return {one for one, apart in far.items() if apart == min(far.values())}
 
 
 # What a name's letters are called begins with their consonant, or with a vowel before it: NOON, EN.

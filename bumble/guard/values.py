@@ -398,12 +398,12 @@ def read(text: str, language: str) -> ReadText:
         if ending or language in _ARTICLES_OF_DAYS
     )
     ordinals = frozenset(day for day in named if day <= MOST_DAYS)
-    clocks = {  # "16 til 2 dec" is no time
-        run.start: clock.Clock()
-        if terms.months.keys() & {*tokens[run.end : run.end + 1]}
-        else clock.read(tokens, run, language, found)
-        for run in found
-    }
+    clocks = {run.start: clock.read(tokens, run, language, found) for run in found}
+    for run in found:  # "16 til 2 dec" names a day
+        behind = [*tokens[run.end : run.end + 2], "", ""]
+        is_day = tokens[run.start].isdecimal() and behind[0] in terms.months
+        if is_day and clocks[run.start].used and not behind[1].isdecimal():
+            clocks[run.start] = clock.Clock()
     minutes = {place for one in clocks.values() for place in one.used}
     found = [run for run in found if run.start not in minutes]
     shares = {run.start for before, run in pairwise(found) if _is_share(tokens, before, run)}

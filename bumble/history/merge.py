@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from bumble.entity import companions
 from bumble.entity.changes import ChangeSet
+from bumble.guard import clauses
 from bumble.history import merge_texts
 from bumble.records import (
     base,
@@ -31,7 +32,6 @@ from bumble.records import (
 from bumble.records.kind import Kind, RecordKind
 from bumble.text import markdown, titles, words
 
-LACKED = 0.2  # of the words of a sentence that is said in other words
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
 Merge = Callable[[str, str, str], merge_texts.Merged]
@@ -247,16 +247,18 @@ def _join_portraits(base: str, earlier: str, later: str) -> str:
 
 
 def _says(lines: Sequence[str], line: str) -> bool:
-    """Whether one of some lines has nearly all words of each sentence of a line, all numbers."""
+    """Whether one of some lines has every word of each sentence of a line, and denies no more."""
     language = words.language(*lines, line)
-    told = [words.stems(one, language) for one in words.sentences(line)]
 
-    def has(own: set[str], stems: set[str]) -> bool:
-        less = stems - own
-        return len(less) <= LACKED * len(stems) and not any(one.isdigit() for one in "".join(less))
+    def read(text: str) -> tuple[set[str], set[str]]:
+        tokens = clauses.tokens_of(text)
+        denials = {token for token in tokens if clauses.denies(token, language)}
+        return {words.stem(token, language) for token in tokens}, denials
 
-    there = (words.stems(one, language) for one in lines)
-    return bool(told) and any(all(has(own, stems) for stems in told) for own in there)
+    told, there = map(read, words.sentences(line)), [*map(read, lines)]
+    return bool(line.strip()) and all(
+        any(said <= own and denials == others for own, others in there) for said, denials in told
+    )
 
 
 def _merge_later(

@@ -95,7 +95,8 @@ def _sentence(
     item = replace(item, sentence=sentence.strip(), line=number or item.line)
     origin = item.origin.of_sentence(item.sentence)
     if item.kind == relationships.PERSON.name:
-        origin = relationships.find(library.entity.relationships, item.id).origin_of(whole)
+        page = relationships.find(library.entity.relationships, item.id)
+        origin = replace(page.origin_of(whole), audience=page.audience)
     elif origin == item.origin:
         return item
     return replace(item, origin=origin, sources=origin.sources, notes=())

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.body import appraisal, ebb, soma
 from bumble.body.config import EMOTIONS
 from bumble.entity.config import Config
@@ -40,6 +41,9 @@ QUERY_TOKENS = 300  # of what was said, to look for what is known of it
 KNOWN_SENTENCES, NEAR_BELIEFS = 32, 12  # that are shown
 BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
 LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
+
+
+_GENITIVE = patterns.compile(r"['’]s?\Z")
 
 
 class KnownSentence(Struct, frozen=True):
@@ -69,9 +73,17 @@ class Scene(Struct, frozen=True, dict=True):
 
     def tells_of_forgotten(self, text: str) -> bool:
         """Whether a text names somebody whom the entity was to forget since."""
-        spelt = stop_words.WORD.findall(text) if self.forgotten else ()
-        pairs = (" ".join(both) for both in pairwise(spelt))
-        return any(one.is_named(name) for name in (*spelt, *pairs) for one in self.forgotten)
+        told = [one for one in stop_words.WORD.findall(text) if not one[0].islower()]
+        spelt = [_GENITIVE.sub("", one) for one in told] if self.forgotten else []
+        several = (" ".join(spelt[n : n + size]) for size in (1, 2, 3) for n in range(len(spelt)))
+        runs = (
+            one[n : n + size]
+            for one in spelt
+            if stop_words.is_unspaced(one)
+            for size in (2, 3, 4)
+            for n in range(len(one))
+        )
+        return any(one.is_named(name) for name in (*several, *runs) for one in self.forgotten)
 
     @property
     def people(self) -> str:
@@ -246,7 +258,7 @@ def _known(
         _known_sentence(section, sentence)
         for section in sections
         if not section.locked
-        for sentence in words.sentences(section.text)
+        for sentence in words.sentences(words.unwrapped(section.text))
     ][: KNOWN_SENTENCES * runtime.times_recalled]
     told = [*_told(runtime, query, said, readers)][:KNOWN_SENTENCES]
     return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}

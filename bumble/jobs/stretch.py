@@ -139,21 +139,23 @@ def check(
 
 def _quoted(runtime: Runtime, file: MappingFile, person: str) -> Iterator[scene.StretchJob]:
     """Yield what was only quoted, and can be read now by a model that writes."""
-    starts = state.waiting(file, state.QUOTED)
-    if not starts or not sayings.writes(runtime).passes:
+    ends = state.quoted(file)
+    if not ends or not sayings.writes(runtime).passes:
         return
-    for name, start in starts.items():
+    for name, (first, last) in ends.items():
         session = episode.conversation(runtime, name)
         if session is None or (person and person not in session.people):
             continue
-        ids = [message.id for message in session.messages]
-        first = ids.index(start) if start in ids else 0
-        waits = state.waiting_messages(file, session)
-        told = session.messages[first : ids.index(waits[0].id) if waits else None]
+        told = [
+            state.own_words(one)
+            for one in session.messages
+            if not (
+                state.is_behind(session, first, one.id) or state.is_behind(session, one.id, last)
+            )
+        ]
         if told and sayings.wording(runtime, session, told) is None:
-            own = tuple(map(state.own_words, told))
             budget = runtime.config.memory.distillation.context_char_budget
-            for messages in scene.by_size(scene.turns_of(own), budget):
+            for messages in scene.by_size(scene.turns_of(told), budget):
                 yield scene.StretchJob(session.id, messages, QUOTED)
 
 
@@ -288,8 +290,7 @@ def _plan_moved(
         return [again] if again else None
     if not any(message.id in ids for message in state.waiting_messages(file, session)):
         return None
-    first = job.messages[0].id if is_quoted else ""
-    return [state.plan_cursor_moved(file, session, last.id, why, first)]
+    return [state.plan_cursor_moved(file, session, last.id, why, is_quoted=is_quoted)]
 
 
 def _failed(

@@ -77,15 +77,16 @@ def _noticed(
     sections = knowledge.readable(entity.knowledge).sections if found else ()
     told = [
         *(name for hit in hits for name in (hit.session, *sources(entity, hit))),
-        *(
+        *sorted(
             name
             for section in sections
             if not found.isdisjoint(section.provenance.sources)
             for name in section.provenance.sources
-        ),
+            if name.startswith(sessions.PREFIX)
+        )[-LATEST_TALKS:],
     ]
     of_hits = (name for name in told if name.startswith(sessions.PREFIX) and base.is_id(name))
-    names = dict.fromkeys((*waiting, *of_hits))
+    names = sorted({*waiting, *of_hits})  # by time: the newest word stands
     paths = (entity.sessions / name / sessions.FILE for name in names)
     corrected = (path for path in paths if CORRECTS in (disk.read_cache(path) or b""))
     for session in session_files.talks(corrected):

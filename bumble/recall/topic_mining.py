@@ -244,6 +244,7 @@ def _titled(
     for candidate in candidates.values():
         for key in candidate.keys:
             starts[key[0]].append((key, candidate))
+    forms = list[tuple[_Candidate, str]]()
     people = [one for one in candidates.values() if one.type == "person"]
     owners = {title.record: named[title.name.casefold()] for title in titles if title.record}
     for number, (text, tokens) in enumerate(zip(texts, read_texts, strict=True)):
@@ -255,10 +256,12 @@ def _titled(
                     candidate.mention(number)
             if spelt := _person(tokens[place], text.language, people):
                 spelt.mention(number)
-                spelt.keys.add((stem,))  # another form of their name is no topic of its own
+                forms.append((spelt, stem))
         owner = owners.get((text.kind, text.id))
         if owner is not None and number not in owner.texts:  # what stands under a title is about it
             owner.mention(number)
+    for candidate, stem in forms:  # are no topics of their own
+        candidate.keys.add((stem,))
     _join_titles(candidates)
     return candidates
 
@@ -268,15 +271,9 @@ def _person(token: _Token, language: str, people: Iterable[_Candidate]) -> _Cand
     may_be = token.inside and token.surface[:1].isupper()
     if not may_be or not names.inflects(language):
         return None
-    word = words.folded(token.word)
+    whose = names.meant(token.surface, {one.name: one.name.split() for one in people})
     return next(
-        (
-            one
-            for one in people
-            if (token.stem,) not in one.keys
-            and any(names.are_one(words.folded(part), word) for part in one.name.split())
-        ),
-        None,
+        (one for one in people if one.name in whose and (token.stem,) not in one.keys), None
     )
 
 

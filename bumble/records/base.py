@@ -68,7 +68,7 @@ class Provenance(Struct, frozen=True):
             "from": list(self.sources),
             "trust": self.trust,
             "audience": list(self.audience),
-            "said": {key: list(ids) for key, ids in self.said},
+            companions.BY_SENTENCE: {key: list(ids) for key, ids in self.said},
         }
         return {key: value for key, value in values.items() if value}
 
@@ -86,14 +86,14 @@ ORIGIN_KEYS = ("by", "model", "from", "trust", "audience")  # by which a record 
 
 def provenance(meta: Mapping[str, Any]) -> Provenance:
     """Read where a record comes from."""
-    said = field(meta, "said", dict, {})
+    said = meta.get(companions.BY_SENTENCE)
     return Provenance(
         by=field(meta, "by", str, ""),
         model=field(meta, "model", str, ""),
         sources=texts(meta, "from"),
         trust=field(meta, "trust", str, ""),
         audience=texts(meta, "audience"),
-        said=tuple((str(key), texts(said, key)) for key in said),
+        said=tuple((key, texts(said, key)) for key in said) if isinstance(said, dict) else (),
     )
 
 

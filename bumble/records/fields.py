@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct, structs
 
+from bumble.entity import companions
 from bumble.records import base
 from bumble.records.base import TRUSTS, is_id, lowest_trust
 from bumble.text import moments, words
@@ -197,7 +198,7 @@ ORIGIN: Mapping[str, Rule] = {
     "audience": shared_audience,
     "by": lambda *sides: either(*sides),
     "model": lambda *sides: either(*sides),
-    "said": nested({}, lambda *sides: joined(*sides)),
+    companions.BY_SENTENCE: nested({}, lambda *sides: joined(*sides)),
 }
 
 

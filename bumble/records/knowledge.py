@@ -467,7 +467,9 @@ def _with_said(origin: base.Provenance, body: str) -> base.Provenance:
 
 
 def _said(text: str, sources: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    return dict.fromkeys(map(companions.sentence_key, words.sentences(text)), sources)
+    return dict.fromkeys(
+        map(companions.sentence_key, words.sentences(words.unwrapped(text))), sources
+    )
 
 
 def with_added(knowledge: Knowledge, sections: Sequence[str]) -> Knowledge:
@@ -512,7 +514,7 @@ def joined(new: base.Provenance, section: KnowledgeSection | None, text: str) ->
 def reworded(section: KnowledgeSection, text: str) -> base.Provenance:
     """Return where a section comes from whose sentences say the same in other words, in a text."""
     origin = section.provenance
-    before, after = (words.sentences(one) for one in (section.text, text))
+    before, after = (words.sentences(words.unwrapped(one)) for one in (section.text, text))
     if len(before) != len(after):
         return origin
     new = dict(zip(*(map(companions.sentence_key, one) for one in (before, after)), strict=True))

@@ -6,8 +6,8 @@ after it wait. Ids alone tell no order: a message stands where it stands in its 
     sessions:
       ses_01J…: msg_01J…
 
-Under `quoted` stands likewise from where on a conversation was only quoted: by a model that writes,
-it is to be read.
+Under `quoted` stand the first and the last message of a conversation that were only quoted: by a
+model that writes, they are to be read.
 
 Knows nothing of the cycles but the form in which they keep the file.
 """
@@ -153,9 +153,16 @@ SECTION, QUOTED = "sessions", "quoted"
 MOST_QUOTED = 20  # conversations, the newest, that a model which writes reads again
 
 
-def waiting(file: base.MappingFile, section: str = SECTION) -> dict[str, str]:
+def quoted(file: base.MappingFile) -> dict[str, tuple[str, str]]:
+    """Return the first and the last message of each conversation that were only quoted."""
+    listed = file.get(QUOTED, default={})
+    ends = {name: str(listed[name]).split() for name in sorted(listed)}
+    return {name: (each[0], each[-1]) for name, each in ends.items() if each}
+
+
+def waiting(file: base.MappingFile) -> dict[str, str]:
     """Return the first message that waits of each conversation, oldest conversation first."""
-    listed = file.get(section, default={})
+    listed = file.get(SECTION, default={})
     return {name: first for name in sorted(listed) if (first := _earliest(listed[name]))}
 
 
@@ -234,7 +241,8 @@ def plan_cursor_moved(
     session: sessions.Session,
     last: str,
     why: str,
-    quoted: str = "",
+    *,
+    is_quoted: bool = False,
 ) -> Change | None:
     """Plan to move the cursor behind a message that was dealt with.
 
@@ -243,16 +251,19 @@ def plan_cursor_moved(
         session: With all its messages as they are now.
         last: Id of the last message that was dealt with.
         why: For the change set.
-        quoted: Id of the first that was, if all of it was only quoted.
+        is_quoted: Whether all of it was only quoted.
     """
     start = first_waiting(file, session.id)
     rest = session.messages[_before(session, last) :]
     rest = rest[1:] if rest and rest[0].id == last else rest
     if start is None or _before(session, start) > _before(session, last):
         return None  # another process was faster
-    there = waiting(file, QUOTED)
-    values = {QUOTED: {session.id: quoted}} if quoted and session.id not in there else {}
-    full = [(QUOTED, name) for name in list(there)[: -MOST_QUOTED + 1]] if values else []
+    there, values = quoted(file), dict[str, Any]()
+    if is_quoted:
+        first, _ = there.get(session.id, (start, ""))
+        values = {QUOTED: {session.id: f"{first} {last}"}}
+    older = [name for name in there if name != session.id]
+    full = [(QUOTED, name) for name in older[: -MOST_QUOTED + 1]] if is_quoted else []
     if rest:
         values = {**values, SECTION: {session.id: rest[0].id}}
         return plan_write(file, values, why, remove=full)
@@ -263,13 +274,12 @@ def plan_read_again(
     file: base.MappingFile, session: sessions.Session, last: str, why: str
 ) -> Change | None:
     """Plan to move the cursor of what was only quoted; None: another process has."""
-    start, ids = waiting(file, QUOTED).get(session.id), [one.id for one in session.messages]
-    if start is None or _before(session, start) > _before(session, last):
+    (start, end), ids = quoted(file).get(session.id, ("", "")), [one.id for one in session.messages]
+    if not start or _before(session, start) > _before(session, last):
         return None
-    rest = ids[ids.index(last) + 1 :] if last in ids else []
-    waits = first_waiting(file, session.id)
-    if rest and rest[0] != waits:
-        return plan_write(file, {QUOTED: {session.id: rest[0]}}, why)
+    rest = ids[_before(session, last) + 1 : _before(session, end) + 1]
+    if rest:
+        return plan_write(file, {QUOTED: {session.id: f"{rest[0]} {end}"}}, why)
     return plan_write(file, {}, why, remove=[_place(file, QUOTED, session.id)])
 
 

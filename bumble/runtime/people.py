@@ -23,7 +23,7 @@ from bumble.entity.config import NAMELESS, Identity
 from bumble.entity.folder import Entity
 from bumble.errors import NameUnclearError, RecordInvalidError, UsageError
 from bumble.files import disk
-from bumble.guard.names import are_one, inflects
+from bumble.guard.names import inflects, meant
 from bumble.records import base, relationships, session_files
 from bumble.records.provenance import BY_FORM, is_untrusted
 from bumble.records.sessions import Session
@@ -133,25 +133,23 @@ def named(
     within = [word for word in _WITHIN.findall(text) if word != "I"]
     is_small = text.isupper() or not any(word[0].isupper() for word in within)
     genitive = "" if is_small else "s?"
-    # "o Idze" is of Iga
-    capital = [word for word in within if word[0].isupper()]
-    spelt = {*map(words.folded, capital)} if inflects(words.language(text)) else set()
     folded, case = text.casefold(), re.IGNORECASE if is_small else 0
 
     def is_named(one: relationships.Relationship) -> bool:
-        called = [*filter(str.strip, (*one.names, *short.get(one.id, ())))]
+        called = filter(str.strip, (*one.names, *short.get(one.id, ())))
         there = (name for name in called if name.split()[0].casefold().rstrip(".") in folded)
         found = (
             match
             for name in there
             for match in re.finditer(stop_words.name_pattern(name, genitive), text, case)
         )
-        if any(match[0] not in stop_words.WORDS for match in found):  # "will"
-            return True
-        parts = [words.folded(name) for name in called if " " not in name]
-        return any(are_one(part, word) for part in parts for word in spelt)
+        return any(match[0] not in stop_words.WORDS for match in found)  # "will"
 
-    return [one for one in everybody if one.id not in readers and is_named(one)]
+    found = {one.id for one in everybody if is_named(one)}
+    if inflects(words.language(text)):  # "o Idze" is of Iga
+        called = {one.id: (*one.names, *short.get(one.id, ())) for one in everybody}
+        found |= {one for word in within if word[0].isupper() for one in meant(word, called)}
+    return [one for one in everybody if one.id in found and one.id not in readers]
 
 
 def plan_met(

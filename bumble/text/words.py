@@ -56,10 +56,11 @@ _FULL_WIDTH = patterns.compile(r"[。！？」』]\Z")
 AROUND = 200  # characters on each side of a full stop
 _SMALL_STARTS = 2  # behind full stops: from here on they are no abbreviations
 _END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
+_WRAPPED = patterns.compile(r"(?<=[^\s.!?:])(?<!\A#)\n(?=[^\W\d_])")
 _NO_END = patterns.compile(
     r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|etc|ca|vs|nr|e\.g|i\.e"
-    r"|ul|św|godz|np|tzw|tj|płk|inż|mgr|dott|avv|geom|sig|mme|mlle|bd|tél|avda|pza|dña|núm|pág"
-    r"|lic|gen|rev|blvd|str|evtl|ggf|bspw|bv|mevr|dhr|tlf|ул|им|стр|тел)"
+    r"|ul|św|godz|tzw|tj|płk|inż|mgr|dott|avv|mme|mlle|bd|tél|avda|pza|dña|núm|pág|blvd|evtl|ggf"
+    r"|bspw|mevr|dhr|tlf|ул|стр)"
     r"|\b\d{1,2})\.\s*\Z",
     re.IGNORECASE,
 )
@@ -107,6 +108,11 @@ def sentences(text: str) -> list[str]:
         parts.append(text[start:place])
         start = place
     return [part.strip() for part in (*parts, text[start:]) if part.strip()]
+
+
+def unwrapped(text: str) -> str:
+    """Join the lines of a paragraph that an editor broke; items of lists and headings stay."""
+    return _WRAPPED.sub(" ", text)
 
 
 def _writes_capitals(text: str) -> bool:

@@ -289,8 +289,8 @@ def forget_state(draft: ForgettingDraft, _: Kind, path: Path) -> None:
     """Take out what waits of their talks, and what is proposed for review and tells of them."""
     file = state.read(path)
     remove: list[list[str]] = []
-    for section in (state.SECTION, state.QUOTED):
-        remove += [[section, name] for name in state.waiting(file, section) if name in draft.gone]
+    remove += [[state.SECTION, name] for name in state.waiting(file) if name in draft.gone]
+    remove += [[state.QUOTED, name] for name in state.quoted(file) if name in draft.gone]
     distilled = file.get("distill", default={})
     remove += [["distill", record_id] for record_id in distilled if record_id in draft.gone]
     telling = [
