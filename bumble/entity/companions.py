@@ -432,13 +432,10 @@ def _with_origins(path: str, text: str, origins: Mapping[str, Any] | None) -> st
 
 def _renamed_part(part: _Part, left: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the origin of a part whose heading a hand changed: its sentences are known by it."""
-    there = (
-        {sentence_key(one) for one in words.sentences(words.unwrapped(part.rest))}
-        if part.name
-        else set()
-    )
-    named = (one for one in left if not there.isdisjoint(one.get(BY_SENTENCE) or ()))
-    return next(named, {}) if there else {}
+    told = words.sentences(words.unwrapped(part.rest)) if part.name else []
+    there = {sentence_key(one) for one in told}
+    named = (one for one in left if len(there & {*(one.get(BY_SENTENCE) or ())}) * 2 > len(there))
+    return next(named, {})
 
 
 def _without_origins(path: str, text: str, companion: str | None) -> RecordFiles:

@@ -741,6 +741,13 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
     return days
 
 
+def days_in(text: str, at: datetime) -> set[date]:
+    """Return the days that a text means by its words of time: "on Wednesday"."""
+    language = words.language(text)
+    parts = [read(one, language).times for one in words.sentences(text)]
+    return days_of(joined_times(parts), at, vaguely=False)
+
+
 def joined_times(parts: Sequence[Times]) -> Times:
     """Join the times of several parts of a text."""
     fields = [field for field in Times.__struct_fields__ if field != "next_week"]

@@ -33,6 +33,7 @@ _FEW_THINGS = (2, 3, 4)  # that may be named one by one
 _ABOUT_THEN = Decimal("0.25")  # hours
 # Before them: who says "two fees" tells how many there are, who says "the two" doesn't.
 _THE = frozenset(["the", "die", "den", "les", "los", "las", "le", "gli"])
+OWN = "a"  # before the number of an answer of the entity: `a4`
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
 # Weight of words of one message that only the entity said: from which on they tell something, how
@@ -174,7 +175,7 @@ def _evidence(claim: CitedClaim, sources: ClaimSources, *, cites: bool) -> Evide
     own, window = words.folded(sources.entity), sources.window
     # What it did itself, the entity tells. Else it says that something is so: then it has to have
     # been told, not only asked or imagined. What the entity asked, somebody's answer does.
-    is_told = cites and not _is_of_itself(claim.text, sources)
+    is_told = cites and not _is_of_itself(claim, sources)
 
     def bears(one: Said) -> bool:
         is_own = words.folded(one.who) == own
@@ -279,9 +280,8 @@ def _only_the_entity_said(evidence: Evidence) -> str:
         speakers = {one.who for one in cited}
         spoken = " ".join(one.text for one in window if one.who in speakers)
     tongues = {languages.language(claim.text), languages.language(spoken)}
-    # surely: of words in two none are the same; else "odpowiedziałem" may tell what I answered
-    is_foreign = ("" not in tongues and len(tongues) > 1) or form.rules_of(language) is None
-    if not evidence.sentence.cites or is_foreign:
+    # surely: of words in two none are the same
+    if not evidence.sentence.cites or ("" not in tongues and len(tongues) > 1):
         return ""
     tokens = clauses.tokens_of(claim.text)
     whole = {words.stem(token, language): token for token in tokens}
@@ -355,11 +355,17 @@ def _put_right(evidence: Evidence) -> str:
     return "" if evidence.reckoned and counts_it else newer
 
 
-def _is_of_itself(text: str, sources: ClaimSources) -> bool:
-    """Whether a sentence tells what the entity did, thought or said."""
+def _is_of_itself(claim: CitedClaim, sources: ClaimSources) -> bool:
+    """Whether a sentence tells what the entity did, thought or said.
+
+    In a language of which it isn't known how it says "I", it does if it cites an answer.
+    """
+    text = claim.text
     tokens = clauses.tokens_of(text)
     language = words.language(text, *(one.text for one in sources.window))
     rules, verb = form.rules_of(language), _FIRST_PERSON.get(language, "(?!)")
+    if rules is None and any(label.startswith(OWN) for label in claim.cites):
+        return True
     return (
         (rules is not None and not rules.i.isdisjoint(tokens))
         or re.search(rf"{_CLAUSE_BEGINS}(?:{verb})\b", text.casefold()) is not None
@@ -415,7 +421,10 @@ def _rests_on_what_is_told(evidence: Evidence) -> bool:
     parts = (part for one in evidence.cited for part in words.sentences(one.text))
     told = _apart(" ".join(part for part in parts if not part.endswith(words.QUESTION_MARKS)))
     rests_on = [_apart(one) for one in evidence.claim.rests_on if one.strip()]
-    return bool(rests_on) and all(one in told for one in rests_on)
+    own = _stems([evidence.claim.text], evidence.sentence.language)
+    own -= clauses.stems_of(evidence.people, evidence.sentence.language)
+    is_of_it = not own.isdisjoint(_stems(rests_on, evidence.sentence.language))
+    return is_of_it and all(one in told for one in rests_on)
 
 
 def _with_answers(text: str, ours: clauses.Ties, sentence: Subject) -> str:

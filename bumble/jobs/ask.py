@@ -8,7 +8,7 @@ asked in vain, so that it is not sent back when a later pass writes it once more
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, count, pairwise
+from itertools import count, pairwise
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 from bumble.body import appraisal
 from bumble.fallback import notices, quotes, sayings
 from bumble.files import disk
-from bumble.guard import names, values, verifier
+from bumble.guard import corrections, names, values, verifier
 from bumble.jobs import portrait, scene
 from bumble.llm import protocol, structured
 from bumble.recall.belief_strength import CORRECTION
@@ -54,6 +54,7 @@ class Sentence(Struct, frozen=True):
     rests_on: tuple[str, ...] = ()  # words of these messages
     inference: bool = False
     is_counted: bool = False  # whether it is an inference only as it follows by counting
+    is_story: bool = False  # whether it tells what happened: what was answered, too
 
 
 class TitledFact(Struct, frozen=True):
@@ -182,11 +183,14 @@ def read(data: Mapping[str, Any]) -> StretchAnswer:
     def claims(raw_list: Sequence[Mapping[str, Any]]) -> tuple[Sentence, ...]:
         return tuple(sentence for raw in raw_list for sentence in claimed(raw))
 
+    def told(raw_list: Sequence[Mapping[str, Any]]) -> tuple[Sentence, ...]:
+        return tuple(replace(sentence, is_story=True) for sentence in claims(raw_list))
+
     episode = data["episode"]
     return StretchAnswer(
         data["appraisal"],
         prose(words.one_line(episode["title"]))[:1],
-        claims(episode["narrative"]),
+        told(episode["narrative"]),
         lines(episode["reflection"]),
         tuple(
             TitledFact(
@@ -232,6 +236,7 @@ def _claimed(place: str, raw: Mapping[str, Any]) -> Sentence:
 def mended(sentence: Sentence, raw: Mapping[str, Any]) -> Sentence:
     """Return a sentence as it came again."""
     again = _claimed(sentence.place, raw)
+    again = replace(again, is_story=sentence.is_story)
     return again if sentence.claims else Sentence(sentence.place, again.text)
 
 
@@ -322,22 +327,26 @@ def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) ->
     """Note which messages put an earlier one right: of this talk, or of what was known before."""
     new = dict[str, sessions.Notice]()
 
-    def note(cites: Iterable[str], older: str = "") -> None:
-        cited = [one for one in shown.cited([*cites]) if one.role == "user"]
-        older = older or (cited[0].id if len(cited) > 1 else "")
-        if cited and older:
-            last = cited[-1].id
-            notice = shown.session.notices.get(last)
-            notice = notice or sessions.Notice(runtime.now(), last, keep=True, why="correct")
-            new.setdefault(last, replace(notice, corrects=(older,)))
+    def note(last: sessions.Message, older: str) -> None:
+        notice = new.get(last.id) or shown.session.notices.get(last.id)
+        notice = notice or sessions.Notice(runtime.now(), last.id, keep=True, why="correct")
+        if older != last.id and older not in notice.corrects:
+            new[last.id] = replace(notice, corrects=(*notice.corrects, older))
+
+    def said(sentences: Iterable[Sentence]) -> list[sessions.Message]:
+        labels = [label for one in sentences for label in one.cites]
+        return [one for one in shown.cited(labels) if one.role == "user"]
 
     for opinion in answer.beliefs:
-        if opinion.category == CORRECTION:
-            note(label for one in opinion.sentences for label in one.cites)
+        if opinion.category == CORRECTION and len(cited := said(opinion.sentences)) > 1:
+            note(cited[-1], cited[0].id)
     for fact in answer.knowledge:
-        gone = (shown.known[label].cites[-1:] for label in fact.replaces if label in shown.known)
-        for older in chain.from_iterable(gone):
-            note((label for one in fact.sentences for label in one.cites), older)
+        for known in (shown.known[label] for label in fact.replaces if label in shown.known):
+            for one in said(fact.sentences):  # which gives another value for what was known
+                like = corrections.replaces(known.text, one.text, one.at, one.speaker)
+                is_later = known.told is None or known.told < one.at
+                if known.cites and is_later and like >= corrections.ENOUGH:
+                    note(one, known.cites[-1])
     return notices.Noticed(new=(*new.values(),))
 
 
@@ -396,7 +405,9 @@ def _recognized(
     """
     everybody = list(relationships.PERSON.readable(runtime.entity.relationships))
     there = (shown.entity, *shown.names.values())
-    people_said = [one for one in shown.sources.window if one.id and not one.is_hearsay]
+    people_said = [
+        one for one in shown.sources.window if one.id in shown.labels and not one.is_hearsay
+    ]
     spoken = "\n".join(one.text for one in people_said)
     told = "\n".join((spoken, *shown.sources.known))
 
@@ -471,9 +482,10 @@ def _found(sentence: Sentence, shown: scene.Scene) -> verifier.SourceVerdict:
         return FORGOTTEN
     if not sentence.claims:
         return verifier.check_prose(sentence.text, shown.sources)
-    claim = verifier.CitedClaim(
-        sentence.text, sentence.cites, sentence.rests_on, sentence.inference
-    )
+    cites = sentence.cites
+    if not sentence.is_story:
+        cites = tuple(label for label in cites if not label.startswith(verifier.OWN))
+    claim = verifier.CitedClaim(sentence.text, cites, sentence.rests_on, sentence.inference)
     return verifier.check(claim, shown.sources)
 
 
@@ -547,7 +559,11 @@ def draw_quotes(runtime: Runtime, shown: scene.Scene, wording: sayings.Wording) 
     noticed = notices.notices(runtime, shown.session, shown.messages)
     kept = sayings.sayings(runtime, shown.session, shown.messages, noticed)
     label_of = shown.label_of
-    kept = [saying for saying in kept if saying.message.id in label_of]
+    kept = [
+        saying
+        for saying in kept
+        if saying.message.id in label_of and not shown.tells_of_forgotten(saying.message.text)
+    ]
     places = count(1)
 
     def sentence(text: str, saying: sayings.Saying) -> Sentence:

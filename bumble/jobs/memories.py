@@ -187,7 +187,10 @@ def _provenance(
 def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
     """Yield what is to be known; an inference is believed, not known."""
     for fact in whole.knowledge:
-        known = (shown.known[label] for label in fact.replaces if label in shown.known)
+        known = [shown.known[label] for label in fact.replaces if label in shown.known]
+        cited = shown.cited(_cites(fact.sentences))
+        if any(each.told and cited and each.told > cited[-1].at for each in known):
+            continue  # what was said later stands: this talk is of before
         replaced = [each for each in known if not each.person]
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         text = ask.joined(said)
@@ -454,6 +457,8 @@ def _episode(
     whole, is_quoted = draft.answer, draft.wording is not None
     if is_quoted and not whole.narrative:
         return None, "nothing in it is worth keeping"
+    if all(shown.tells_of_forgotten(one.text) for one in shown.labels.values()):
+        return None, "it is of somebody who was to be forgotten"
     session = shown.session
     if felt is not None:
         line = episode.felt_line(at, *felt, "")
@@ -499,7 +504,8 @@ def telling(
 ) -> tuple[episodes.Telling, str]:
     """Return the text of an episode with its `summary_source`; an excerpt, where nothing stands."""
     if not whole.narrative:
-        cut = episode.excerpt(shown.messages, shown.speaker, shown.session.appraisals)
+        kept = [one for one in shown.messages if not shown.tells_of_forgotten(one.text)]
+        cut = episode.excerpt(kept, shown.speaker, shown.session.appraisals)
         return cut, episodes.EXCERPT
     given = named or ask.joined(whole.title)
     if is_quoted:

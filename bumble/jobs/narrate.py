@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -76,20 +76,12 @@ class StorySources(Struct, frozen=True):
             *more,
             *(f"{at:%d %B %Y %A}" for _, at in days),
             *(f"{at:%Y-%m-%d} {one.text}" for one, at in days),
-            *(f"{day}" for one, at in days for day in _days_in(one.text, at)),
+            *(f"{day}" for one, at in days for day in values.days_in(one.text, at)),
             *(f"{' '.join(one.names)} {one.dynamic} {one.text}" for one in self.people),
             *(belief.text for belief in self.beliefs),
         )
         names = (name for episode in self.episodes for name in episode.people)
         return ClaimSources(known=texts, names=(runtime.identity.name, *names))
-
-
-def _days_in(text: str, at: datetime) -> set[date]:
-    """Return the days that a memory means by its words of time: "on Wednesday"."""
-    times = values.joined_times(
-        [values.read(one, words.language(text)).times for one in words.sentences(text)]
-    )
-    return values.days_of(times, at, vaguely=False)
 
 
 def gather(runtime: Runtime) -> StorySources:

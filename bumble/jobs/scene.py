@@ -23,7 +23,7 @@ from bumble.body.config import EMOTIONS
 from bumble.entity.config import Config
 from bumble.fallback import sayings
 from bumble.guard import origins
-from bumble.guard.verifier import ClaimSources, Said, check_prose
+from bumble.guard.verifier import OWN, ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
 from bumble.recall import belief_strength
@@ -120,15 +120,20 @@ class Scene(Struct, frozen=True, dict=True):
         something that it read, is hearsay (`h3`). What another assistant said is neither.
         """
         labels = {self.label(n, one): one for n, one in enumerate(self.messages, 1)}
-        return {label: one for label, one in labels.items() if label}
+        return {label: one for label, one in labels.items() if label and label[0] != OWN}
 
     def label(self, n: int, message: Message) -> str:
-        """Return what the n-th message is cited by; empty: it can't be."""
+        """Return what the n-th message is cited by; empty: it can't be.
+
+        What the entity answered (`a4`) bears out only that it answered so.
+        """
         is_read, is_own = is_untrusted(message.trust), self.session.imported is None
         if message.role == "user" and message.text.strip() and not is_read:
             return f"m{n}"
         is_hearsay = is_read and (is_passed_on(message) or (message.role == "assistant" and is_own))
-        return f"h{n}" if is_hearsay and message.text.strip() else ""
+        is_answer = message.role == "assistant" and is_own and not is_read
+        label = f"h{n}" if is_hearsay else f"{OWN}{n}" if is_answer else ""
+        return label if message.text.strip() else ""
 
     @cached_property
     def label_of(self) -> dict[str, str]:

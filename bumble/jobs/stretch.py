@@ -131,8 +131,9 @@ def check(
     jobs.sort(key=lambda job: (job.messages[0].at, job.session_id))
     value = f"{len(jobs)} over, {open_count} going on"
     value += f", {left} of another clone" if left else ""
-    if not jobs and not session_id:
-        jobs = [*_quoted(runtime, file, person)]
+    quoted = [*_quoted(runtime, file, person)] if not jobs and not session_id else []
+    value += f", {len(quoted)} only quoted" if quoted else ""
+    jobs += quoted
     over = Condition("stretches of conversation", value, "one that is over", bool(jobs))
     return Due((over,) if jobs else (over, *told), tuple(jobs))
 

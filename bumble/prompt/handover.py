@@ -24,6 +24,7 @@ from bumble.llm import prompts
 from bumble.models.embed import protocol
 from bumble.records import base, episodes, session_files, state
 from bumble.records.sessions import Session
+from bumble.runtime import people
 from bumble.runtime.job import Condition, Due, JobResult, traced
 from bumble.runtime.runtime import Runtime
 from bumble.text import markdown, moments, titles, tokens, words
@@ -277,7 +278,7 @@ def prompt_text(last_brief: Brief | None, at: datetime, most_tokens: int) -> str
     if last_brief is None or not last_brief.fits:
         return ""
     age = at - last_brief.at
-    old = f" ({age.days} days ago)" if age > AGED else ""
+    old = f" ({people.ago(age)} ago)" if age > AGED else ""
     head = f"Your notes from the last conversation{old}"
     # one by hand may have any length, and is not to take the room of all others
     most = max(LINE_TOKENS, most_tokens // 2)

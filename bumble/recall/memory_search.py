@@ -60,7 +60,10 @@ def beside(
         zone: Of the days that are named.
     """
     newer = {**_noticed(entity, hits, readers, zone), **_kept(entity, readers)} if hits else {}
-    return [_with_newer(entity, hit, newer) for hit in hits] if newer else list(hits)
+    words_of = {hit.id: _word_on(entity, hit, newer) for hit in hits} if newer else {}
+    told = {word[0] for word in words_of.values() if word}  # which stand before what they put right
+    left = (hit for hit in hits if hit.id not in told or words_of[hit.id])
+    return [_with_newer(hit, words_of.get(hit.id)) for hit in left]
 
 
 def _noticed(
@@ -70,7 +73,7 @@ def _noticed(
 
     In another talk stands what put right what knowledge rests on.
     """
-    newer, waiting = {}, list[str]()
+    newer, waiting = dict[str, NewerWord](), list[str]()
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
         waiting = list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
     found = {hit.id for hit in hits if hit.kind == "message"}
@@ -100,7 +103,9 @@ def _noticed(
             ):
                 template = templates.load(words.language(message.text))
                 line = quotes.plain(quotes.line(quotes.of(message, zone), template))
-                newer[notice.corrects[0]] = (message.id, line)
+                # a reader tells which are likely, the likeliest first
+                sure = notice.corrects if notice.share is None else notice.corrects[:1]
+                newer |= dict.fromkeys(sure, (message.id, line))
     return newer
 
 
@@ -121,14 +126,19 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
     return newer
 
 
-def _with_newer(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> Hit:
+def _word_on(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> NewerWord | None:
+    """Return the newest word on a memory; None: there is none, or it has it."""
     cited = sources(entity, hit)
     word = next((newer[name] for name in cited if name in newer), None)
     seen: set[str] = set()
     while word is not None and word[0] in newer and word[0] not in seen:
         seen.add(word[0])
         word = newer[word[0]]
-    if word is None or word[0] in cited:
+    return None if word is None or word[0] in cited else word
+
+
+def _with_newer(hit: Hit, word: NewerWord | None) -> Hit:
+    if word is None:
         return hit
     template = templates.load(words.language(word[1]))
     return replace(hit, newer=quotes.since(word[1], template))

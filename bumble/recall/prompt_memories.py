@@ -107,7 +107,9 @@ def _relationships(
         *_scalar(runtime, record, at),
         *(f"- still open: {topic}" for topic in record.unresolved),
     ]
-    heading = f"What you know of {prompts.harmless(record.name)}:"
+    seen = record.last_reflection  # what stands elsewhere may be newer
+    day = f", as of {seen.astimezone(runtime.zone):%Y-%m-%d}" if seen and record.text else ""
+    heading = f"What you know of {prompts.harmless(record.name)}{day}:"
     text = tokens.cut("\n".join(lines), budget) if budget else ""
     return _blocks("relationship", heading, [(record.provenance.trust, text)] if text else [])
 
@@ -289,6 +291,7 @@ def _just_before(
     hits = _told_once(runtime, hits, {name for _, name in shown})
     new = [hit for hit in hits if (hit.kind, hit.id) not in shown]
     most, readers = JUST_BEFORE_TOKENS, session.people
+    shown |= {(hit.kind, hit.id) for hit in new[:room]}
     lines = [(hit.trust, f"- {line(runtime, hit, most, readers)}") for hit in new[:room]]
     return _blocks("just before", "What the talk so far brings to mind:", lines)
 
@@ -373,15 +376,19 @@ def _unasked(
     several = parts if len(parts) > 1 else []
     found = [
         memory_search.find(
-            runtime.memory, runtime.config, search, one, kinds=kinds, limit=2 * limit
+            *(runtime.memory, runtime.config, search, one),
+            kinds=kinds,
+            limit=2 * limit,
+            newer=False,
         )
         for one in (asked, *several)
     ]
     taken = {  # in turn, each once
         (hit.kind, hit.id): hit for hits in zip_longest(*found) for hit in hits if hit is not None
     }
-    hits = sorted(taken.values(), key=_only_asks)
-    return _beside_prompt(book, hits[:limit])
+    hits = _beside_prompt(book, sorted(taken.values(), key=_only_asks))
+    zone = search.at.tzinfo
+    return memory_search.beside(runtime.entity, hits[:limit], search.readers, zone)
 
 
 def _is_question(sentence: str) -> bool:

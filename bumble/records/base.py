@@ -17,6 +17,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -26,7 +27,7 @@ from msgspec.structs import replace
 from bumble.entity import changes, companions
 from bumble.errors import HalfMergedError, RecordInvalidError, UnsafePathError
 from bumble.files import disk
-from bumble.text import markdown, merge_marks, moments, stop_words, yaml_edit
+from bumble.text import markdown, merge_marks, moments, stop_words, words, yaml_edit
 
 T = TypeVar("T")
 
@@ -73,11 +74,15 @@ class Provenance(Struct, frozen=True):
         return {key: value for key, value in values.items() if value}
 
     def of_sentence(self, sentence: str) -> Provenance:
-        """Say where a sentence comes from; one that a program's text had not is a person's own."""
+        """Say where sentences come from; what a program's text had not is a person's own."""
         if not self.said:
             return self
-        ids = dict(self.said).get(companions.sentence_key(sentence))
-        return Provenance(audience=self.audience) if ids is None else replace(self, sources=ids)
+        there = dict(self.said)
+        keys = map(companions.sentence_key, words.sentences(words.unwrapped(sentence)))
+        ids = [there[key] for key in keys if key in there]
+        if not ids:
+            return Provenance(audience=self.audience)
+        return replace(self, sources=tuple(dict.fromkeys(chain.from_iterable(ids))))
 
 
 BY_HAND = Provenance()

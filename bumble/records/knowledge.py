@@ -48,6 +48,7 @@ EVERYDAY = (1000, 200)  # commonest words of a language: of a title's, and where
 PATH = "knowledge.md"
 MARKER = "[locked]"
 NARROWED = f"of {PATH} was for everybody, and is only for some now"
+_UNSURE = "\N{OBJECT REPLACEMENT CHARACTER}"  # in the place of what is half merged
 _MARK = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
@@ -237,10 +238,12 @@ def readable(path: Path) -> Knowledge:
         return read(path)
     except HalfMergedError:
         merged = companions.decoded(disk.read_if_there(path))
-        agreed = merge_marks.replaced(merged, lambda _: "")
+        # what stands behind marks is of a section that isn't sure, up to the next heading
+        agreed = merge_marks.replaced(merged, lambda _: f"\n## {_UNSURE}\n")
         with suppress(RecordInvalidError):
             book = base.of_text(companions.of_file(path, agreed), path, parse)
-            return structs.replace(book, sections=tuple(one for one in book.sections if one.text))
+            sure = (one for one in book.sections if one.text and one.title != _UNSURE)
+            return structs.replace(book, sections=tuple(sure))
     except RecordInvalidError:
         pass
     return EMPTY
@@ -503,7 +506,8 @@ def joined(new: base.Provenance, section: KnowledgeSection | None, text: str) ->
     if old.by:
         said |= dict(old.said) or before
     if not old.sources:
-        return structs.replace(new, said=(*said.items(),))
+        audience = new.audience or old.audience
+        return structs.replace(new, said=(*said.items(),), audience=audience)
     sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
     trust = base.lowest_trust((old.trust, new.trust))
     return base.Provenance(
@@ -516,7 +520,7 @@ def reworded(section: KnowledgeSection, text: str) -> base.Provenance:
     origin = section.provenance
     before, after = (words.sentences(words.unwrapped(one)) for one in (section.text, text))
     if len(before) != len(after):
-        return origin
+        return structs.replace(origin, said=())
     new = dict(zip(*(map(companions.sentence_key, one) for one in (before, after)), strict=True))
     said = tuple((new.get(key, key), ids) for key, ids in origin.said)
     return structs.replace(origin, said=said)

@@ -115,7 +115,7 @@ def with_origin_values(text: str, values: Mapping[str, Any]) -> str:
     comment = companions.BELOW.search(text)
     if comment is None:
         return text
-    meta = {**yaml_edit.parse_mapping(comment[2]), **values}
+    meta = base.filled({**yaml_edit.parse_mapping(comment[2]), **values})
     return text[: comment.start(2)] + companions.inline(meta) + text[comment.end(2) :]
 
 

@@ -646,7 +646,23 @@ def test_what_was_put_right_in_a_talk_is_recalled_with_what_put_it_right(entity:
         memory, runtime.config, search, shed, kinds=("message",), limit=5, unasked=False
     )
     newer = {hit.text: hit.newer for hit in found}
-    assert wider in newer[shed] and not newer[wider]
+    assert wider in newer[shed] and wider not in newer
+
+
+def test_what_was_answered_is_told_by_what_cites_the_answer(entity: Entity) -> None:
+    kept = "Spokojnie, Bartek nie usłyszy tego ode mnie."
+    talked(
+        entity, "ses_1", ("sam", "Kupuję mu nowy strug na gwiazdkę, tylko cicho."), ("ada", kept)
+    )
+    write(
+        entity, state.plan_write(state.read(entity.state), {"sessions": {"ses_1": "msg_1000"}}, "")
+    )
+    answered = "Odpowiedziałem, że Bartek nie usłyszy tego ode mnie."
+    own = claim(answered, "a2", rests=["Bartek nie usłyszy tego ode mnie"])
+    knows = claim("Bartek nie usłyszy tego ode mnie.", "m1", "a2", rests=["tylko cicho"])
+    dealt(entity, makes(own, knowledge=[fact("Strug", knows)]), mends())
+    [episode] = episodes.EPISODE.readable(entity.episodes)
+    assert episode.text == answered and sections(entity) == {}
 
 
 def test_what_was_put_right_in_a_later_talk_is_recalled_with_that(entity: Entity) -> None:

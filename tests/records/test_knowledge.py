@@ -244,10 +244,12 @@ def test_of_a_half_merged_file_what_both_sides_say_is_read(tmp_path: Path) -> No
     path = tmp_path / knowledge.PATH
     path.write_text(
         "## [locked] Rules\n\nBe kind.\n\n## Cello\n\n"
-        "<<<<<<< ours\nIt is due on the 21st.\n=======\nOn the 22nd.\n>>>>>>> theirs\n"
+        "<<<<<<< ours\nIt is due on the 21st.\n=======\nOn the 22nd.\n>>>>>>> theirs\n\n"
+        "## House\n\nIn Porto.\n\n<<<<<<< ours\n## Health [only for sam]\n=======\n"
+        "## Ills [only for sam]\n>>>>>>> theirs\n\nSam is ill.\n\n## Hens\n\nThree.\n"
     )
     texts = [section.text for section in knowledge.readable(path).sections]
-    assert texts == ["Be kind."]
+    assert texts == ["Be kind.", "In Porto.", "Three."]
 
 
 def test_the_owners_own_words_on_what_was_told_to_few_stay_theirs() -> None:

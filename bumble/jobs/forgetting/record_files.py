@@ -194,7 +194,10 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     is_head = [line.startswith(("#", "<!--")) or not line.strip() for line in lines]
     head = is_head.index(False) if False in is_head else len(lines)
     body = draft.scrub("".join(lines[head:]), near=near)
-    return draft.replace_names("".join(lines[:head])) + body if body.strip() else ""
+    above = draft.replace_names("".join(lines[:head]))
+    if body != "".join(lines[head:]):  # the keys of its sentences may be tried
+        above = provenance.with_origin_values(above, {companions.BY_SENTENCE: None})
+    return above + body if body.strip() else ""
 
 
 def forget_portrait(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
