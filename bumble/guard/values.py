@@ -128,7 +128,10 @@ _DAY_AND_MONTH = patterns.compile(  # "am 26.6.", "Fr 26.6. um 9 Uhr": likewise
 YEARS = range(1800, 2200)
 YEAR_DAYS = 365
 MOST_DAYS = 31
-_BEFORE_DAY = frozenset(["on", "in", "am", "le", "el", "il", "em", "op", "den", "på"])
+_BEFORE_DAYS = (
+    "on in before after by am vor nach seit le avant apres el antes il em op den på voor na"
+)
+_BEFORE_DAY = frozenset(_BEFORE_DAYS.split())
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days

@@ -26,7 +26,7 @@ from bumble.guard import values
 from bumble.guard.verifier import ClaimSources, check_prose
 from bumble.jobs.episode import significance_now
 from bumble.llm import prompts
-from bumble.recall.belief_strength import strength
+from bumble.recall.belief_strength import strength, superseded
 from bumble.records import base, beliefs, dreams, episodes, narrative, provenance, relationships
 from bumble.records.beliefs import Belief
 from bumble.records.dreams import Dream
@@ -103,10 +103,12 @@ def gather(runtime: Runtime) -> StorySources:
     )
     closest = sorted(acquaintances, key=lambda person: (-person.interaction_count, person.id))
     around = tuple(closest[:MOST_PEOPLE])
+    there = {belief.id: belief for belief in beliefs.BELIEF.readable(runtime.entity.beliefs)}
     held = [
         belief
-        for belief in beliefs.BELIEF.readable(runtime.entity.beliefs)
+        for belief in there.values()
         if provenance.within(belief.provenance, circle)
+        and not superseded(belief, there, at)
         and not belief.archived
         and belief.category != beliefs.DREAM_INSIGHT  # its dream is told beside it
     ]

@@ -33,6 +33,7 @@ from bumble.fallback import quotes
 from bumble.files import disk
 from bumble.history import log
 from bumble.jobs import tick
+from bumble.recall import memory_search
 from bumble.records import beliefs, dreams, episodes, journal, relationships, session_files
 from bumble.records.provenance import Reader, withheld
 from bumble.text import stop_words, words
@@ -73,10 +74,12 @@ def show(
         raise
     life = _collected(opened, listing.reader(opened), lambda done, total: None)
     dreamt = {entry.text for entry in life.of(dreams.DREAM)}
+    gave_way = memory_search.superseded(opened.entity, now)
     life.entries[beliefs.BELIEF.name] = [
         entry
         for entry in life.of(beliefs.BELIEF)
-        if entry.text not in dreamt and not (entry.record and entry.record.archived)
+        if entry.text not in dreamt
+        and not (entry.record and (entry.record.archived or entry.record.id in gave_way))
     ]
     if person is not None:
         seen = next((one for one in life.people if one.id == person.id), None)
