@@ -34,6 +34,7 @@ _ABOUT_THEN = Decimal("0.25")  # hours
 # Before them: who says "two fees" tells how many there are, who says "the two" doesn't.
 _THE = frozenset(["the", "die", "den", "les", "los", "las", "le", "gli"])
 OWN = "a"  # before the number of an answer of the entity: `a4`
+_SAY_I = frozenset(["en", "de", "fr", "nl", "sv", "da", "no"])  # languages that say it by a word
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
 # Weight of words of one message that only the entity said: from which on they tell something, how
@@ -47,21 +48,6 @@ _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
-# How a clause begins whose verb alone says "I": "le aconsejé", "gli ho detto".
-_FIRST_PERSON = {
-    "es": (
-        r"(?:no )?(?:(?:(?:me|te|se|les?|os|nos) )+(?!esté\b)(?:\w{2,}[éí]|he|di|dije)|dije|hice)"
-    ),
-    "it": r"(?:non )?(?:(?:gli|le|mi|ti|lo|la|vi|ci|ne) |l['’])*(?:ho|avevo|dissi)",
-    "pt": r"(?:não )?(?:(?:(?:lhes?|me|te) )+(?:\w{2,}ei|dei|disse)|fiz|dei)",
-}
-_CLAUSE_BEGINS = r"(?:\A|[,;:] |\b(?:y|e|ma|pero|mas) )"
-# Likewise, by the ending of a verb whose infinitive there is: "respondi", "contesté".
-_FIRST_FORMS = {
-    "es": (("é", ("ar",)), ("í", ("er", "ir"))),
-    "pt": (("ei", ("ar",)), ("i", ("er", "ir"))),
-}
-_ROOT = 2  # letters that a verb's root has more than
 _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
@@ -358,35 +344,15 @@ def _put_right(evidence: Evidence) -> str:
 def _is_of_itself(claim: CitedClaim, sources: ClaimSources) -> bool:
     """Whether a sentence tells what the entity did, thought or said.
 
-    In a language of which it isn't known how it says "I", it does if it cites an answer.
+    Where a verb alone may say "I", as in most languages, it does if it cites an answer.
     """
-    text = claim.text
-    tokens = clauses.tokens_of(text)
-    language = words.language(text, *(one.text for one in sources.window))
-    rules, verb = form.rules_of(language), _FIRST_PERSON.get(language, "(?!)")
-    if rules is None and any(label.startswith(OWN) for label in claim.cites):
+    tokens = clauses.tokens_of(claim.text)
+    language = words.language(claim.text, *(one.text for one in sources.window))
+    if language not in _SAY_I and any(label.startswith(OWN) for label in claim.cites):
         return True
-    return (
-        (rules is not None and not rules.i.isdisjoint(tokens))
-        or re.search(rf"{_CLAUSE_BEGINS}(?:{verb})\b", text.casefold()) is not None
-        or _is_first_form(text, sources, language)
-        or tokens[:1] == [words.folded(sources.entity)]
-    )
-
-
-def _is_first_form(text: str, sources: ClaimSources, language: str) -> bool:
-    first = next(iter(stop_words.WORD.findall(text.casefold())), "")
-    is_name = any(  # "Vivi", in the midst of what somebody said
-        first == other.casefold() and other[0].isupper()
-        for one in sources.window
-        for other in stop_words.WORD.findall(one.text)
-    )
-    return not is_name and any(
-        first.endswith(form) and words.is_listed(first.removesuffix(form) + ending, language)
-        for form, endings in _FIRST_FORMS.get(language, ())
-        for ending in endings
-        if len(first) > len(form) + _ROOT
-    )
+    rules = form.rules_of(language)
+    says_i = rules is not None and not rules.i.isdisjoint(tokens)
+    return says_i or tokens[:1] == [words.folded(sources.entity)]
 
 
 def _only_how(evidence: Evidence) -> str:

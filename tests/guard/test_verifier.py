@@ -554,14 +554,12 @@ def test_a_condition_a_denial_and_no_real_yes_state_nothing(said: str, text: str
     assert found.verdict == "mend"
 
 
-def test_what_the_entity_answered_is_told_without_a_pronoun_where_its_verb_says_it() -> None:
-    sources = _after(
-        ("Ona", "No sé qué hacer con mis padres."),
-        ("Ada", "Empieza tú, antes del aeropuerto: una puerta sin llave no es un muro."),
-    )
-    for text in (
-        "Le aconsejé que empezara antes del aeropuerto.",
-        "Contesté: antes del aeropuerto.",
-    ):
-        claim = CitedClaim(text, ("m1",), ("mis padres",))
-        assert verifier.check(claim, sources).verdict != "mend"
+def test_what_the_entity_answered_is_told_without_a_pronoun_by_what_cites_the_answer() -> None:
+    answer = "Empieza tú, antes del aeropuerto: una puerta sin llave no es un muro."
+    asked = Said("m1", AT, "Ona", "No sé qué hacer con mis padres.")
+    window = (asked, Said("a2", AT, "Ada", answer))
+    sources = ClaimSources(window, names=("Ada", "Ona"), entity="Ada")
+    text = "Le aconsejé que empezara antes del aeropuerto."
+    told = CitedClaim(text, ("m1", "a2"), ("antes del aeropuerto",))
+    assert verifier.check(told, sources).verdict != "mend"
+    assert verifier.check(replace(told, cites=("m1",)), sources).verdict == "mend"
