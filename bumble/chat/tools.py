@@ -265,10 +265,17 @@ def _unsaid(
             denies = any(clauses.denies(token, language) for token in clauses.tokens_of(text))
             return not (asks or denies)
 
-        return states(sentence) and any(
-            verifier.was_said(sentence, replace(sources, known=(f"{one.text} {old}",), window=()))
+        own = {*clauses.tokens_of(sentence)}
+        lent = [
+            (f"{one.text} {old}", {*clauses.tokens_of(one.text)}, {*clauses.tokens_of(old)})
             for one in filter(lambda said: states(said.text), sources.window)
             for old in standing
+        ]
+        return states(sentence) and any(
+            verifier.was_said(sentence, replace(sources, known=(both,), window=()))
+            for both, new, old in lent
+            # each lends something
+            if own & new - old and own & old - new and 2 * len(own - new - old) < len(own)
         )
 
     unsaid = [

@@ -61,6 +61,7 @@ class _Sentence(Struct, frozen=True):
     language: str
     unspaced: bool  # whether part of it is in a script without spaces
     titled: bool  # whether it has capitals throughout, as a title may: they show nothing
+    ends: bool  # as a sentence does; a title doesn't
 
 
 def _read(sentence: str, language: str) -> _Sentence:
@@ -71,7 +72,8 @@ def _read(sentence: str, language: str) -> _Sentence:
     telling = [token for token, word in zip(tokens, plain, strict=True) if word not in _NO_NAME]
     is_sentence = sentence.rstrip("\"'”’»)").endswith((".", "!", "?", "…"))
     shown = is_sentence or language == "de" or any(token[0].islower() for token in telling)
-    return _Sentence(tokens, plain, language, stop_words.is_unspaced(sentence), not shown)
+    unspaced = stop_words.is_unspaced(sentence)
+    return _Sentence(tokens, plain, language, unspaced, not shown, is_sentence)
 
 
 def claims(text: str, language: str = "") -> list[str]:
@@ -107,8 +109,13 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
         or _GENITIVE.search(word) is not None
         or sentence.unspaced
         or following in _VERB
-        or _may_be_first_name(word, sentence.language)
+        or (_may_be_first_name(word, sentence.language) and not _is_thing(sentence))
     )
+
+
+def _is_thing(sentence: _Sentence) -> bool:
+    """Whether a title begins with a word of a language: "Note de maths"."""
+    return not sentence.ends and words.is_listed(sentence.plain[0], sentence.language)
 
 
 def _may_be_first_name(word: str, language: str) -> bool:

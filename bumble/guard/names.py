@@ -33,7 +33,10 @@ _SOFTENED = (
 _LEAST, _SHORT = 2, 3  # letters that stay; of a stem whose ending has no more than two letters
 
 
-_LONGER, _SHORT_NAME = 2, 3  # letters
+# Endings that make a name longer by more than a letter: z Adamem, Robertowi, Marille, Zoltannal.
+_CASE = patterns.compile(
+    r"k?(?:i?em|owi|ovi|om|ом|ем|ой|[lst]l[ae]|lta|ss?[at]a|n[ae]k|[lnv][ae]l|ni)"
+)
 
 
 def bare(word: str) -> str:
@@ -85,12 +88,15 @@ def meant(word: str, called: Mapping[str, Iterable[str]]) -> set[str]:
         word: As it was said.
         called: The names of each, by whatever tells them apart.
     """
-    form, far = words.folded(word), dict[str, int]()
+    form, far = words.folded(word), dict[str, float]()
     for one, spellings in called.items():
         for name in map(words.folded, spellings):
-            most = max(1, min(_LONGER, len(name) - _SHORT_NAME))  # letters that a form has more
-            if len(form) - len(name) <= most and are_one(name, form):
-                apart = len(name) + len(form) - 2 * words.shared_start(name, form)
+            shared = words.shared_start(name, form)
+            longer, ending = len(form) - len(name), form[shared:]
+            if (longer <= 1 or _CASE.fullmatch(ending)) and are_one(name, form):
+                apart = 2 * (len(name) + len(form) - 2 * shared)
+                # "Jany" is of Jana before it is of Jan
+                apart -= 3 if not longer and apart else 0
                 far[one] = min(apart, far.get(one, apart))
     return {one for one, apart in far.items() if apart == min(far.values())}
 

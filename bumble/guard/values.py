@@ -132,6 +132,7 @@ _BEFORE_DAYS = (
     "on in before after by am vor nach seit le avant apres el antes il em op den på voor na"
 )
 _BEFORE_DAY = frozenset(_BEFORE_DAYS.split())
+_WEEKENDS = frozenset(["weekend", "week-end", "wochenende", "helgen", "weekendu", "finde"])
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
@@ -687,7 +688,10 @@ def _times(
         ordinals - {day for _, day in dated},
         frozenset({month for month, _ in dated} | named),
         frozenset({month for month, _ in dated} | {terms.months.get(one, 0) for one in full} - {0}),
-        frozenset(terms.weekdays[token] for token in tokens if token in terms.weekdays),
+        frozenset(
+            [terms.weekdays[token] for token in tokens if token in terms.weekdays]
+            + [day for token in tokens if token in _WEEKENDS for day in (5, 6)]
+        ),
         frozenset(terms.weekdays[one] for one in full if one in terms.weekdays),
         frozenset(offsets),
         frozenset(_spans(tokens, found, terms)),

@@ -34,7 +34,7 @@ _ABOUT_THEN = Decimal("0.25")  # hours
 # Before them: who says "two fees" tells how many there are, who says "the two" doesn't.
 _THE = frozenset(["the", "die", "den", "les", "los", "las", "le", "gli"])
 OWN = "a"  # before the number of an answer of the entity: `a4`
-_SAY_I = frozenset(["en", "de", "fr", "nl", "sv", "da", "no"])  # languages that say it by a word
+_SAY_I = frozenset(["en", "de", "nl", "sv", "da", "no"])  # languages that say it by a word
 FEW = 3  # messages that a sentence cites, each of which is taken to bear on it
 ONLY, ONLY_SHARE = 1.2, 0.4  # of its words, in what was asked or imagined; told, at most
 # Weight of words of one message that only the entity said: from which on they tell something, how

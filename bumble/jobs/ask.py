@@ -100,7 +100,6 @@ class StretchAnswer(Struct, frozen=True):
 
 
 def schema(
-    messages: Sequence[str],
     known: Sequence[str],
     held: Sequence[str],
     reflection_chars: int,
@@ -108,24 +107,23 @@ def schema(
     """Describe the answer.
 
     Args:
-        messages: Labels of the messages that can be cited.
         known: Labels of known sentences.
         held: Labels of beliefs.
         reflection_chars: The longest reflection.
     """
     episode = {
         "title": text(TITLE_CHARS),
-        "narrative": array(_claim(messages), SENTENCES, least=1),
+        "narrative": array(_claim(), SENTENCES, least=1),
         "reflection": text(reflection_chars),
     }
     fact = {
         "title": text(TITLE_CHARS),
         "replaces": _labels([*known, *held]),
-        "sentences": array(_claim(messages), 4, least=1),
+        "sentences": array(_claim(), 4, least=1),
     }
     opinion = {
         "category": choice(CATEGORIES),
-        "claim": _claim(messages),
+        "claim": _claim(),
         "confirms": _labels(held),
         "contradicts": _labels(held),
     }
@@ -133,7 +131,7 @@ def schema(
         "person": text(TITLE_CHARS),
         "portrait": text(PORTRAIT_CHARS),
         "scores": portrait.SCORED,
-        "note": {"anyOf": [_claim(messages), {"type": "null"}]},
+        "note": {"anyOf": [_claim(), {"type": "null"}]},
         "replaces": _labels(known),
         "was": text(TITLE_CHARS),
     }
@@ -149,11 +147,11 @@ def schema(
     )
 
 
-def _claim(messages: Sequence[str]) -> dict[str, Any]:
+def _claim() -> dict[str, Any]:
     return closed(
         {
             "text": text(SENTENCE_CHARS),
-            "cites": _labels(messages),
+            "cites": array({"type": "string"}, MOST_CITED),
             "rests_on": array(text(QUOTE_CHARS), 3),
             "inference": {"type": "boolean"},
         }
@@ -162,7 +160,7 @@ def _claim(messages: Sequence[str]) -> dict[str, Any]:
 
 def _labels(labels: Sequence[str]) -> dict[str, Any]:
     """Describe a list of labels; a wrong one is sent back by itself, not the whole answer."""
-    return array({"type": "string"}, min(6, len(labels)))
+    return array({"type": "string"}, min(MOST_CITED, len(labels)))
 
 
 def read(data: Mapping[str, Any]) -> StretchAnswer:
@@ -258,6 +256,7 @@ def joined(parts: Sequence[Sentence]) -> str:
 
 
 PURPOSE, MEND = "stretch", "mend"
+MOST_CITED = 6  # labels that one sentence names
 STORY_TOKENS = 2400  # of what an answer says besides portraits, facts and beliefs
 MEND_TOKENS = 1500
 
@@ -298,8 +297,7 @@ def draw(runtime: Runtime, shown: scene.Scene) -> Draft:
         max_tokens=STORY_TOKENS + people.reflection_max_tokens + facts.max_extract_tokens,
         temperature=people.reflection_temperature if people.enabled else facts.temperature,
     )
-    labels = (list(shown.labels), list(shown.known), list(shown.beliefs))
-    form = schema(*labels, episodes.REFLECTION_MAX_CHARS)
+    form = schema(list(shown.known), list(shown.beliefs), episodes.REFLECTION_MAX_CHARS)
     whole = read(structured.answer(runtime.model, question, form))
     refused = vain(runtime)
     whole, strangers = _recognized(runtime, shown, whole)
@@ -520,7 +518,7 @@ def _asked_again(
     )
     # describe the sentences that were sent back, as they may come again
     places = list(failed)
-    again = {"place": choice(places), **_claim(list(shown.labels))["properties"]}
+    again = {"place": choice(places), **_claim()["properties"]}
     schema = closed({"mended": array(closed(again), len(places))})
     try:
         raw_list = structured.answer(runtime.model, asked, schema)["mended"]

@@ -73,17 +73,17 @@ class Scene(Struct, frozen=True, dict=True):
 
     def tells_of_forgotten(self, text: str) -> bool:
         """Whether a text names somebody whom the entity was to forget since."""
-        told = [one for one in stop_words.WORD.findall(text) if not one[0].islower()]
-        spelt = [_GENITIVE.sub("", one) for one in told] if self.forgotten else []
-        several = (" ".join(spelt[n : n + size]) for size in (1, 2, 3) for n in range(len(spelt)))
-        runs = (
-            one[n : n + size]
-            for one in spelt
-            if stop_words.is_unspaced(one)
-            for size in (2, 3, 4)
-            for n in range(len(one))
-        )
-        return any(one.is_named(name) for name in (*several, *runs) for one in self.forgotten)
+        told = stop_words.WORD.findall(text) if self.forgotten else []
+        is_small = text.islower()  # whoever writes no capitals writes none of names
+        runs = list[str]()
+        for n, word in enumerate(told):
+            if is_small or not word[0].islower():
+                behind = [_GENITIVE.sub("", one) for one in told[n : n + 3]]
+                runs += (" ".join(behind[:size]) for size in (1, 2, 3))
+                runs += (behind[0][:-1], behind[0][:-2], f"{behind[0][:-2]}a", f"{behind[0][:-1]}a")
+            if stop_words.is_unspaced(word):
+                runs += (word[at : at + size] for size in (2, 3, 4) for at in range(len(word)))
+        return any(one.is_named(name) for name in {*runs} for one in self.forgotten)
 
     @property
     def people(self) -> str:
@@ -263,7 +263,7 @@ def _known(
         _known_sentence(section, sentence)
         for section in sections
         if not section.locked
-        for sentence in words.sentences(words.unwrapped(section.text))
+        for sentence in words.sentences(section.text)
     ][: KNOWN_SENTENCES * runtime.times_recalled]
     told = [*_told(runtime, query, said, readers)][:KNOWN_SENTENCES]
     return {f"k{n}": each for n, each in enumerate((*sentences, *told), 1)}

@@ -41,6 +41,7 @@ from bumble.text import stop_words, words
 
 IMPRINTS = "imprints"  # in the front matter; a file without it need not be parsed
 CORRECTS = b'"corrects"'  # in the transcript of a talk in which something was put right
+MOST_NEWER = 3  # words on one memory
 LATEST_TALKS = 50  # of those that nothing was kept of yet
 
 
@@ -59,21 +60,24 @@ def beside(
         readers: Ids of all who will read them.
         zone: Of the days that are named.
     """
-    newer = {**_noticed(entity, hits, readers, zone), **_kept(entity, readers)} if hits else {}
-    words_of = {hit.id: _word_on(entity, hit, newer) for hit in hits} if newer else {}
-    told = {word[0] for word in words_of.values() if word}  # which stand before what they put right
+    newer = _noticed(entity, hits, readers, zone) if hits else {}
+    for older, word in (_kept(entity, readers) if hits else {}).items():
+        newer.setdefault(older, []).append(word)
+    words_of = {hit.id: _words_on(entity, hit, newer) for hit in hits} if newer else {}
+    # which stand before what they put right
+    told = {name for each in words_of.values() for name, _ in each}
     left = (hit for hit in hits if hit.id not in told or words_of[hit.id])
-    return [_with_newer(hit, words_of.get(hit.id)) for hit in left]
+    return [_with_newer(hit, words_of.get(hit.id, ())) for hit in left]
 
 
 def _noticed(
     entity: Entity, hits: Sequence[Hit], readers: Sequence[str], zone: tzinfo | None
-) -> dict[str, NewerWord]:
+) -> dict[str, list[NewerWord]]:
     """Return the corrections in talks of which nothing was kept yet, and in those of the hits.
 
     In another talk stands what put right what knowledge rests on.
     """
-    newer, waiting = dict[str, NewerWord](), list[str]()
+    newer, waiting = dict[str, list[NewerWord]](), list[str]()
     with suppress(UserError):  # doctor says so; what is remembered is found all the same
         waiting = list(state.waiting(state.read(entity.state)))[-LATEST_TALKS:]
     found = {hit.id for hit in hits if hit.kind == "message"}
@@ -105,7 +109,8 @@ def _noticed(
                 line = quotes.plain(quotes.line(quotes.of(message, zone), template))
                 # a reader tells which are likely, the likeliest first
                 sure = notice.corrects if notice.share is None else notice.corrects[:1]
-                newer |= dict.fromkeys(sure, (message.id, line))
+                for older in sure:
+                    newer.setdefault(older, []).append((message.id, line))
     return newer
 
 
@@ -126,22 +131,24 @@ def _kept(entity: Entity, readers: Sequence[str]) -> dict[str, NewerWord]:
     return newer
 
 
-def _word_on(entity: Entity, hit: Hit, newer: Mapping[str, NewerWord]) -> NewerWord | None:
-    """Return the newest word on a memory; None: there is none, or it has it."""
+def _words_on(
+    entity: Entity, hit: Hit, newer: Mapping[str, Sequence[NewerWord]]
+) -> list[NewerWord]:
+    """Return the newest words on a memory, oldest first: each may put another part of it right."""
     cited = sources(entity, hit)
-    word = next((newer[name] for name in cited if name in newer), None)
-    seen: set[str] = set()
-    while word is not None and word[0] in newer and word[0] not in seen:
-        seen.add(word[0])
-        word = newer[word[0]]
-    return None if word is None or word[0] in cited else word
+    found, looked = dict[str, str](), [*cited]
+    for older in looked:
+        new = {name: line for name, line in newer.get(older, ()) if name not in looked}
+        found |= new
+        looked += new
+    return sorted(found.items())[-MOST_NEWER:]
 
 
-def _with_newer(hit: Hit, word: NewerWord | None) -> Hit:
-    if word is None:
+def _with_newer(hit: Hit, newer: Sequence[NewerWord]) -> Hit:
+    if not newer:
         return hit
-    template = templates.load(words.language(word[1]))
-    return replace(hit, newer=quotes.since(word[1], template))
+    told = " ".join(line for _, line in newer)
+    return replace(hit, newer=quotes.since(told, templates.load(words.language(told))))
 
 
 def sources(entity: Entity, hit: Hit) -> tuple[str, ...]:

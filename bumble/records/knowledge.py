@@ -49,6 +49,7 @@ PATH = "knowledge.md"
 MARKER = "[locked]"
 NARROWED = f"of {PATH} was for everybody, and is only for some now"
 _UNSURE = "\N{OBJECT REPLACEMENT CHARACTER}"  # in the place of what is half merged
+_BEGINS = patterns.compile(r"(?m)^ {0,3}(?:#|<!--|```|~~~|---)")  # a section, or what may hide one
 _MARK = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 
@@ -238,8 +239,10 @@ def readable(path: Path) -> Knowledge:
         return read(path)
     except HalfMergedError:
         merged = companions.decoded(disk.read_if_there(path))
-        # what stands behind marks is of a section that isn't sure, up to the next heading
-        agreed = merge_marks.replaced(merged, lambda _: f"\n## {_UNSURE}\n")
+        # where a heading may be in them, what stands behind marks is of a section that isn't sure
+        agreed = merge_marks.replaced(
+            merged, lambda marks: f"\n## {_UNSURE}\n" if _BEGINS.search(marks[0]) else ""
+        )
         with suppress(RecordInvalidError):
             book = base.of_text(companions.of_file(path, agreed), path, parse)
             sure = (one for one in book.sections if one.text and one.title != _UNSURE)

@@ -56,7 +56,8 @@ _FULL_WIDTH = patterns.compile(r"[。！？」』]\Z")
 AROUND = 200  # characters on each side of a full stop
 _SMALL_STARTS = 2  # behind full stops: from here on they are no abbreviations
 _END = patterns.compile(r"(?:[.!?…]+[\"'”’»)]*(?=\s)|[。！？]+[」』”]*|\n)\s*")
-_WRAPPED = patterns.compile(r"(?<=[^\s.!?:])(?<!\A#)\n(?=[^\W\d_])")
+# A long line that no sign ends, no heading and no item, and the letter below it.
+_WRAPPED = patterns.compile(r"(?m)^([^\W_][^\n]{40,}[\w,])\n(?=(\w))")
 _NO_END = patterns.compile(
     r"(?:\b(?:[^\W\d_]|dr|mr|mrs|ms|st|prof|sr|sra|dra|hr|fr|bzw|usw|etc|ca|vs|nr|e\.g|i\.e"
     r"|ul|św|godz|tzw|tj|płk|inż|mgr|dott|avv|mme|mlle|bd|tél|avda|pza|dña|núm|pág|blvd|evtl|ggf"
@@ -111,8 +112,8 @@ def sentences(text: str) -> list[str]:
 
 
 def unwrapped(text: str) -> str:
-    """Join the lines of a paragraph that an editor broke; items of lists and headings stay."""
-    return _WRAPPED.sub(" ", text)
+    """Join the lines of a paragraph that an editor broke within a sentence."""
+    return _WRAPPED.sub(lambda at: f"{at[1]} " if at[2].islower() else at[0], text)
 
 
 def _writes_capitals(text: str) -> bool:

@@ -905,7 +905,7 @@ def test_what_is_said_below_a_long_paste_is_shown(entity: Entity) -> None:
 
 
 def test_the_prompt_tells_the_limits_of_the_schema() -> None:
-    form = ask.schema(["m1"], ["k1"], ["b1"], episodes.REFLECTION_MAX_CHARS)["properties"]
+    form = ask.schema(["k1"], ["b1"], episodes.REFLECTION_MAX_CHARS)["properties"]
     told = prompts.load("stretch").turns(**dict.fromkeys(prompts.load("stretch").slots, ""))[0][1]
     fact_form = form["knowledge"]["items"]["properties"]
     for name, most, field in (

@@ -17,7 +17,7 @@ from bumble.text.schema import closed
 LABELS = ["m1", "m2"]
 PROBED = next(case.request.schema for case in probe.load("en") if case.request.schema)
 CLOSED = {
-    "stretch": ask.schema(LABELS, LABELS, LABELS, 80),
+    "stretch": ask.schema(LABELS, LABELS, 80),
     "appraisal": appraisal.form(),
     "evolve": evolve.schema(["warm"], LABELS),
     "narrate": narrate.schema(LABELS),
