@@ -90,7 +90,9 @@ def recall(
     taken = tokens.estimate(heard.attached) if heard.attached else 0
     seen = route.view(runtime, session, always, said.id, taken)
     mood = moment.soma.mood.name
-    found = memories.blocks(runtime, session, heard.who.id, mood, said.at, seen.unseen)
+    brief = handover.brief(runtime, session)
+    told = brief.text if brief is not None and brief.fits else ""
+    found = memories.blocks(runtime, session, heard.who.id, mood, said.at, seen.unseen, told)
     if runtime.memory.unusable:
         notes.append(f"nothing was recalled: {runtime.memory.unusable}")
     if seen.left_out:
@@ -98,7 +100,6 @@ def recall(
             f"{seen.left_out} older messages of this conversation do not fit the model's window; "
             "they stay in the transcript, where `recall` finds them"
         )
-    brief = handover.brief(runtime, session)
     return Recalled(session, always, seen, tuple(found), brief, outside, tuple(notes))
 
 

@@ -23,7 +23,7 @@ from bumble.entity.changes import Change
 from bumble.entity.config import ToolsConfig
 from bumble.entity.folder import Entity
 from bumble.errors import RecordMissingError, RefusedError, UserError
-from bumble.guard import clauses, origins, values, verifier
+from bumble.guard import claims, clauses, origins, values, verifier
 from bumble.llm.protocol import Action, Tool
 from bumble.prompt import system
 from bumble.recall import catalyze, prompt_memories
@@ -266,6 +266,8 @@ def _unsaid(
             return not (asks or denies)
 
         own = {*clauses.tokens_of(sentence)}
+        called = map(words.folded, claims.claims(sentence, language))
+        named = {one for one in called if not values.is_value(one)}
         lent = [
             (f"{one.text} {old}", {*clauses.tokens_of(one.text)}, {*clauses.tokens_of(old)})
             for one in filter(lambda said: states(said.text), sources.window)
@@ -274,8 +276,11 @@ def _unsaid(
         return states(sentence) and any(
             verifier.was_said(sentence, replace(sources, known=(both,), window=()))
             for both, new, old in lent
-            # each lends something
-            if own & new - old and own & old - new and 2 * len(own - new - old) < len(own)
+            # each lends something, and the message nobody: whose part they take it doesn't say
+            if named <= old
+            and own & new - old
+            and own & old - new
+            and 2 * len(own - new - old) < len(own)
         )
 
     unsaid = [
@@ -423,8 +428,12 @@ def _update_knowledge(arguments: Mapping[str, str], context: ToolContext) -> Res
     if shared is not None:
         replaced += knowledge.lost(shared.text, knowledge.corrected(shared.text, "", named))
     told = f"; {words.counted(replaced, 'sentence')} replaced" if replaced else ""
-    more = f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}' if missed else ""
-    return _planned(context, plan, more=f"{told}{more}")
+    parts = [one for one in missed if stop_words.bare(one) in stop_words.bare(old)]
+    if missed := [one for one in missed if one not in parts]:
+        told += f'; "{title}" doesn\'t say {_quoted(missed)} {PORTRAITS}'
+    if parts:
+        told += f"; {_quoted(parts)} is a part of a sentence there: name all of it, or it stays"
+    return _planned(context, plan, more=told)
 
 
 def _whole(gone: str, body: str, text: str) -> tuple[str, str]:

@@ -301,7 +301,7 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     for start, token in enumerate(tokens):
         following = tokens[start + 1 : start + 2]
         is_answer = start == 0 and not _MORE.intersection(following)
-        if (language, token) == ("en", "no") and (
+        if (language, token) in (("en", "no"), ("fr", "non")) and (
             is_answer or any(map(values.is_value, following))
         ):
             continue  # "no the 10.4 was …", "at no 42"

@@ -135,8 +135,15 @@ def check(claim: CitedClaim, sources: ClaimSources) -> SourceVerdict:
     return SourceVerdict("inference") if found.verdict != "mend" and goes_beyond else found
 
 
-def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
-    """Tell whether prose holds no name, number or date that nobody gave."""
+def check_prose(text: str, sources: ClaimSources, *, outdated: bool = True) -> SourceVerdict:
+    """Tell whether prose holds no name, number or date that nobody gave.
+
+    Args:
+        text: Of any number of sentences.
+        sources: What it may rest on.
+        outdated: Whether what was put right since doesn't stand, either.
+    """
+    wanted = OF_PROSE if outdated else OF_PROSE[:-1]
     if numbers := number_words.whole(text):  # a title of no other words is of no language
         language = words.language(*(one.text for one in sources.window))
         given = (values.read(one, language) for one in sources.texts)
@@ -144,7 +151,7 @@ def check_prose(text: str, sources: ClaimSources) -> SourceVerdict:
             return KEPT
     for sentence in words.sentences(text):
         evidence = _evidence(CitedClaim(sentence, ()), sources, cites=False)
-        if (found := _verdict(evidence, OF_PROSE)).verdict == "mend":
+        if (found := _verdict(evidence, wanted)).verdict == "mend":
             return found
     return KEPT
 

@@ -30,7 +30,7 @@ from bumble.records import (
     topics,
 )
 from bumble.records.kind import Kind, RecordKind
-from bumble.text import markdown, titles, words
+from bumble.text import markdown, stop_words, titles, words
 
 DATED = f"record_{'0' * 26}"  # an id that has a time: the record's own may stand in its companion
 Rules = Callable[[fields.Values, fields.Values, fields.Values], dict[str, Any]]
@@ -247,17 +247,22 @@ def _join_portraits(base: str, earlier: str, later: str) -> str:
 
 
 def _says(lines: Sequence[str], line: str) -> bool:
-    """Whether one of some lines has every word of each sentence of a line, and denies no more."""
+    """Whether some of some lines say each sentence of a line, word for word, whatever is added."""
     language = words.language(*lines, line)
 
-    def read(text: str) -> tuple[set[str], set[str]]:
-        tokens = clauses.tokens_of(text)
-        denials = {token for token in tokens if clauses.denies(token, language)}
-        return {words.stem(token, language) for token in tokens}, denials
+    def read(text: str) -> tuple[str, set[str]]:
+        denials = {one for one in clauses.tokens_of(text) if clauses.denies(one, language)}
+        return f" {stop_words.bare(text)} ", denials
 
-    told, there = map(read, words.sentences(line)), [*map(read, lines)]
-    return bool(line.strip()) and all(
-        any(said <= own and denials == others for own, others in there) for said, denials in told
+    told = [read(one) for one in words.sentences(line) if not one.endswith(words.QUESTION_MARKS)]
+    there = [read(one) for each in lines for one in words.sentences(each)]
+    return (
+        len(told) == len(words.sentences(line)) > 0
+        and not line.startswith("#")
+        and all(
+            any(said in own and denials == others for own, others in there)
+            for said, denials in told
+        )
     )
 
 

@@ -598,7 +598,7 @@ def _appraisal(
         for message in messages
         if (notice := noticed.of.get(message.id)) is not None
         for kind, level in (("heavy", notice.heavy), ("glad", notice.glad))
-        if level
+        if level and (kind == "heavy" or not notice.heavy)  # dread is no joy, whatever it may be
     ]
     if not weighed:
         return {"bars": {}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -189,10 +189,11 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
     for fact in whole.knowledge:
         known = [shown.known[label] for label in fact.replaces if label in shown.known]
         cited = shown.cited(_cites(fact.sentences))
-        if any(each.told and cited and each.told > cited[-1].at for each in known):
-            continue  # what was said later stands: this talk is of before
-        replaced = [each for each in known if not each.person]
         said = [sentence for sentence in fact.sentences if not sentence.inference]
+        # what was said later stands: this talk is of before
+        later = [one for one in known if one.told and cited and one.told > cited[-1].at]
+        replaced = [each for each in known if not (each.person or each in later)]
+        said = [one for one in said if not any(_gives_way(one, each) for each in later)]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
         given = fact.title
@@ -208,6 +209,13 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
                 tuple(one.id for label, one in shown.beliefs.items() if label in fact.replaces),
                 title,
             )
+
+
+def _gives_way(sentence: ask.Sentence, later: KnownSentence) -> bool:
+    """Whether a sentence gives another value for what was said after it, or says it again."""
+    at = later.told or datetime.min.replace(tzinfo=UTC)
+    like = corrections.replaces(sentence.text, later.text, at, "")
+    return like >= corrections.ENOUGH or portrait.is_told(sentence.text, [later.text])
 
 
 def _plan_facts(
@@ -452,9 +460,10 @@ def _episode(
     at: datetime,
 ) -> tuple[episodes.Episode | None, str]:
     """Make the episode of a stretch; None, with the reason, where it matters too little."""
-    if episodes.EPISODE.locate(runtime.entity, episode.id_of(job)):
-        return None, "it is remembered already"
     whole, is_quoted = draft.answer, draft.wording is not None
+    there = _remembered(runtime, episode.id_of(job))
+    if there is not None and (is_quoted or not there.provenance.by.endswith(provenance.BY_FORM)):
+        return None, "it is remembered already"
     if is_quoted and not whole.narrative:
         return None, "nothing in it is worth keeping"
     if all(shown.tells_of_forgotten(one.text) for one in shown.labels.values()):
@@ -497,6 +506,11 @@ def _episode(
     )
     inferences = tuple(each.text for each in whole.narrative if each.inference)
     return episode.episode_of(runtime, session, job, weight, told, source, origin, inferences), ""
+
+
+def _remembered(runtime: Runtime, episode_id: str) -> episodes.Episode | None:
+    there = episodes.EPISODE.locate(runtime.entity, episode_id)
+    return episodes.EPISODE.load(there[0]) if there else None
 
 
 def telling(
@@ -692,10 +706,22 @@ def plan(runtime: Runtime, shown: Scene, memories: Memories) -> JobPlan:
             runtime, shown.session, message, assessment, ended, memories.at, memories.model
         )
     planned += _plan_pages(runtime, shown, memories, touched)
-    if memories.episode and not episodes.EPISODE.locate(runtime.entity, memories.episode.id):
-        why = f"remember a conversation of {shown.session.id}"
-        planned.append(episodes.EPISODE.plan_new(memories.episode, why))
+    if memories.episode:
+        planned.append(_plan_episode(runtime, memories.episode))
     return JobPlan(planned, (*told, *unclear, *late))
+
+
+def _plan_episode(runtime: Runtime, lived: episodes.Episode) -> changes.Change | None:
+    """Plan to remember an episode: quotes give way to it, in the file to which links lead."""
+    why = f"remember a conversation of {lived.session}"
+    there = episodes.EPISODE.locate(runtime.entity, lived.id)
+    if not there:
+        return episodes.EPISODE.plan_new(lived, why)
+    old = episodes.EPISODE.load(there[0])
+    if not old.provenance.by.endswith(provenance.BY_FORM):
+        return None  # another process was quicker
+    path = runtime.entity.relative(there[0])
+    return replace(changes.write(path, lived.source.text, old.source.text, why), keeps=True)
 
 
 def _plan_pages(

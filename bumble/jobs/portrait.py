@@ -14,7 +14,7 @@ from bumble import patterns
 from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import sayings
-from bumble.guard import origins, values, verifier
+from bumble.guard import origins, verifier
 from bumble.records import (
     base,
     episodes,
@@ -519,19 +519,13 @@ def _noted(notes: Sequence[relationships.PendingNote]) -> str:
 def _sources(runtime: Runtime, reading: PortraitMaterial) -> verifier.ClaimSources:
     """Return what a sentence of the portrait may rest on."""
     person = reading.person
-    # a long time's talks put much right that a portrait may tell of: only what is given counts
-    told = [(one.at.astimezone(runtime.zone), one.text) for one in reading.episodes]
-    told += [(one.at.astimezone(runtime.zone), one.text) for one in reading.messages]
-    days = {day for at, text in told for day in (at.date(), *values.days_in(text, at))}
+    days = (f"{one.at.astimezone(runtime.zone):%A %d %B %Y %m}" for one in reading.episodes)
+    told = (f"{day}: {one.text}" for day, one in zip(days, reading.episodes, strict=True))
     return verifier.ClaimSources(
-        known=(
-            person.text,
-            *(note.text for note in reading.notes),
-            *(f"{at:%A %d %B %Y %m}: {text}" for at, text in told),
-            *map(str, sorted(days)),
-        ),
-        names=(runtime.identity.name, person.id, *person.names),
-        zone=runtime.zone,
+        tuple(verifier.Said(one.id, one.at, person.name, one.text) for one in reading.messages),
+        (person.text, *(note.text for note in reading.notes), *told),
+        (runtime.identity.name, person.id, *person.names),
+        runtime.zone,
     )
 
 
@@ -560,7 +554,9 @@ def _ask(
     known = [part for one in shared for part in words.sentences(one.text)]
 
     def stands(sentence: str) -> bool:
-        why = "" if sentence in person.text else verifier.check_prose(sentence, sources).why
+        # of a long time's talks much puts right something else
+        why = verifier.check_prose(sentence, sources, outdated=False).why
+        why = "" if sentence in person.text else why
         dropped.extend([f"{sentence} ({why})"] if why else [])
         return not why
 

@@ -147,17 +147,10 @@ def _quoted(runtime: Runtime, file: MappingFile, person: str) -> Iterator[scene.
         session = episode.conversation(runtime, name)
         if session is None or (person and person not in session.people):
             continue
-        told = [
-            state.own_words(one)
-            for one in session.messages
-            if not (
-                state.is_behind(session, first, one.id) or state.is_behind(session, one.id, last)
-            )
-        ]
+        told = tuple(map(state.own_words, state.between(session, first, last)))
         if told and sayings.wording(runtime, session, told) is None:
-            budget = runtime.config.memory.distillation.context_char_budget
-            for messages in scene.by_size(scene.turns_of(told), budget):
-                yield scene.StretchJob(session.id, messages, QUOTED)
+            for cut in scene.stretches(runtime, session, told):
+                yield replace(cut, closed=QUOTED)
 
 
 def _is_left(runtime: Runtime, session: sessions.Session) -> bool:
@@ -214,7 +207,10 @@ def run(runtime: Runtime, job: scene.StretchJob, *, allow_shrink: bool = False) 
     except AnswerInvalidError as error:
         return _failed(runtime, job, shown, error)
     parts = memories.EVERYTHING if session.imported is None else {memories.FACTS}
-    parts -= {memories.EPISODE, memories.FELT} if job.closed == QUOTED else set()
+    if job.closed == QUOTED:  # of before: it moves nobody, and no newer portrait gives way to it
+        seen = [one.last_reflection for one in shown.portraits.values() if one.last_reflection]
+        is_older = any(at > job.messages[-1].at for at in seen)
+        parts -= {memories.FELT, memories.PORTRAITS} if is_older else {memories.FELT}
     off = set() if runtime.config.memory.distillation.enabled else {memories.FACTS}
     made = memories.of(runtime, shown, job, draft, parts - off, allow_shrink=allow_shrink)
     if made.passed_over:

@@ -50,22 +50,28 @@ NewerWord = tuple[str, str]
 
 
 def beside(
-    entity: Entity, hits: Sequence[Hit], readers: Sequence[str], zone: tzinfo | None
+    entity: Entity,
+    hits: Sequence[Hit],
+    readers: Sequence[str],
+    zone: tzinfo | None,
+    *,
+    once: bool = False,
 ) -> list[Hit]:
-    """Put before each memory the newest word on it that its readers may meet.
+    """Put before each memory the newest words on it that its readers may meet.
 
     Args:
         entity: Whose memories.
         hits: The memories.
         readers: Ids of all who will read them.
         zone: Of the days that are named.
+        once: Whether a word that stands there is no memory of its own beside it.
     """
     newer = _noticed(entity, hits, readers, zone) if hits else {}
     for older, word in (_kept(entity, readers) if hits else {}).items():
         newer.setdefault(older, []).append(word)
     words_of = {hit.id: _words_on(entity, hit, newer) for hit in hits} if newer else {}
     # which stand before what they put right
-    told = {name for each in words_of.values() for name, _ in each}
+    told = {name for each in words_of.values() for name, _ in each if once}
     left = (hit for hit in hits if hit.id not in told or words_of[hit.id])
     return [_with_newer(hit, words_of.get(hit.id, ())) for hit in left]
 

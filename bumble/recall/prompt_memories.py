@@ -61,12 +61,14 @@ def blocks(
     mood: str,
     at: datetime,
     unseen: Sequence[str] = (),
+    told: str = "",
 ) -> list[Block]:
     """Return what comes to mind in a mood, most useful first.
 
     What anybody who takes part may not meet is left out. What was only read (of trust `tool` or
     `imported`) stands in tags of its own. `unseen` are the messages of the conversation itself that
-    its view does not hold.
+    its view does not hold; what stands in `told`, which the prompt has anyway, comes to mind no
+    more.
     """
     search = memory_search.Search(
         session.people,
@@ -83,7 +85,7 @@ def blocks(
         *_relationships(runtime, session, person, at),
         *_knowledge(runtime, search, session, book, shown),
         *_spoken_of(runtime, session),
-        *_memories(runtime, search, session, book, shown),
+        *_memories(runtime, search, session, book, shown, told),
         *_projects(runtime.entity, session),
         *_skills(runtime, search, session),
         *_just_before(runtime, search, session, book, shown),
@@ -107,8 +109,8 @@ def _relationships(
         *_scalar(runtime, record, at),
         *(f"- still open: {topic}" for topic in record.unresolved),
     ]
-    seen = record.last_reflection  # what stands elsewhere may be newer
-    day = f", as of {seen.astimezone(runtime.zone):%Y-%m-%d}" if seen and record.text else ""
+    told = base.told_at(record.provenance)  # what stands elsewhere may be newer
+    day = f", as of {told.astimezone(runtime.zone):%Y-%m-%d}" if told and record.text else ""
     heading = f"What you know of {prompts.harmless(record.name)}{day}:"
     text = tokens.cut("\n".join(lines), budget) if budget else ""
     return _blocks("relationship", heading, [(record.provenance.trust, text)] if text else [])
@@ -153,7 +155,7 @@ def _shared(runtime: Runtime, person: Relationship, readers: Sequence[str]) -> s
     name_words = set(stop_words.words(person.name))
     gave_way = memory_search.superseded(runtime.entity, runtime.now())
     return "; ".join(
-        words.one_line(hit.text)
+        words.one_line(content(hit))
         for hit in hits
         if hit.id not in gave_way
         and not provenance.is_untrusted(hit.trust)
@@ -234,6 +236,8 @@ def _sections(
         text = _cut(section.text, SECTION_TOKENS, reference)
         told = base.told_at(origin)  # of two that differ, the newer holds
         when = f"({told.astimezone(runtime.zone):%Y-%m-%d}) " if told else ""
+        if not all(origin.of_sentence(one).by for one in words.sentences(section.text)):
+            when = ""  # a hand was at it since, who knows when
         lines.append((tier, f"- {when}{mark}{section.title}: {text}"))
         shown.add(("knowledge", title))
     return _blocks("knowledge", heading, lines)
@@ -245,9 +249,11 @@ def _memories(
     session: sessions.Session,
     book: knowledge.Knowledge,
     shown: set[tuple[str, str]],
+    told: str,
 ) -> list[Block]:
-    limit = runtime.config.memory.max_recall_results
+    limit, there = runtime.config.memory.max_recall_results, f" {stop_words.bare(told)} "
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
+    hits = [hit for hit in hits if f" {stop_words.bare(hit.text)} " not in there]
     hits = _told_once(runtime, hits, set())
     shown |= {(hit.kind, hit.id) for hit in hits}
     lines = [(hit.trust, f"- {line(runtime, hit, MEMORY_TOKENS, session.people)}") for hit in hits]
@@ -388,7 +394,7 @@ def _unasked(
     }
     hits = _beside_prompt(book, sorted(taken.values(), key=_only_asks))
     zone = search.at.tzinfo
-    return memory_search.beside(runtime.entity, hits[:limit], search.readers, zone)
+    return memory_search.beside(runtime.entity, hits[:limit], search.readers, zone, once=True)
 
 
 def _is_question(sentence: str) -> bool:

@@ -213,6 +213,11 @@ def merged_waiting(
     return next((message.id for message in session.messages if message.id not in dealt), None)
 
 
+def between(session: sessions.Session, first: str, last: str) -> Sequence[sessions.Message]:
+    """Return the messages from one to another."""
+    return session.messages[_before(session, first) : _before(session, last) + 1]
+
+
 def is_behind(session: sessions.Session, message_id: str, other_id: str) -> bool:
     """Whether a message comes after another."""
     return _before(session, message_id) > _before(session, other_id)

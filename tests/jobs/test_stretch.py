@@ -646,7 +646,7 @@ def test_what_was_put_right_in_a_talk_is_recalled_with_what_put_it_right(entity:
         memory, runtime.config, search, shed, kinds=("message",), limit=5, unasked=False
     )
     newer = {hit.text: hit.newer for hit in found}
-    assert wider in newer[shed] and wider not in newer
+    assert wider in newer[shed] and not newer[wider]
 
 
 def test_what_was_answered_is_told_by_what_cites_the_answer(entity: Entity) -> None:

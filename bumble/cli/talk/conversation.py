@@ -519,7 +519,7 @@ def _with_name(opened: Opened, introduced: str, *, yes: bool) -> Opened:
 
 def _new_name(opened: Opened, name: str) -> str:
     """Return a name that nobody has yet; empty for any other."""
-    if not name or disk.same_name(name) == disk.same_name(opened.identity.name):
+    if not name or _is_part(opened.identity.name, name):  # "moin mira, ich bin uwe"
         return ""
     said = opened.identity.owner.name not in ("", newborn.user_name(opened.shell))
     if said and not people.is_first(opened):

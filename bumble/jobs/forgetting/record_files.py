@@ -29,7 +29,7 @@ from bumble.records import (
 )
 from bumble.records.kind import Kind, RecordView, rewritten
 from bumble.runtime import audiences, review_queue
-from bumble.text import markdown
+from bumble.text import markdown, words
 
 
 def forget_files(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
@@ -195,9 +195,22 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     head = is_head.index(False) if False in is_head else len(lines)
     body = draft.scrub("".join(lines[head:]), near=near)
     above = draft.replace_names("".join(lines[:head]))
-    if body != "".join(lines[head:]):  # the keys of its sentences may be tried
-        above = provenance.with_origin_values(above, {companions.BY_SENTENCE: None})
+    if view.origin.said:  # nobody is to try keys of what is gone
+        said = _kept_keys(view.origin, "".join(lines[head:]), body)
+        above = provenance.with_origin_values(above, {companions.BY_SENTENCE: said})
     return above + body if body.strip() else ""
+
+
+def _kept_keys(origin: base.Provenance, before: str, after: str) -> Mapping[str, list[str]]:
+    """Return what each sentence that is left rests on; one that names nobody now is the same."""
+    old, new = (words.sentences(words.unwrapped(text)) for text in (before, after))
+    stays = [one for one in old if one in new]
+    changed = [one for one in new if one not in old]
+    was = [one for one in old if one not in new]
+    pairs = zip((*stays, *was), (*stays, *changed), strict=False)
+    pairs = pairs if len(was) == len(changed) else zip(stays, stays, strict=True)
+    said, key = dict(origin.said), companions.sentence_key
+    return {key(two): list(said[key(one)]) for one, two in pairs if key(one) in said}
 
 
 def forget_portrait(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
