@@ -8,6 +8,7 @@ the running talk counts from the moment it was said.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from itertools import islice, pairwise
 
@@ -203,10 +204,10 @@ def _answering(runtime: Runtime, message: Message, asked: Message) -> quotes.Quo
 
 def written(
     runtime: Runtime, session: Session, answers: Callable[[str], bool] | None
-) -> tuple[str, str] | None:
-    """Return the title and words of what a person wrote down that answers; None: nothing does.
+) -> tuple[str, str, datetime | None] | None:
+    """Return what is written down that answers: title, words, and when it was told, if known.
 
-    The title may be empty.
+    None: nothing does. The title may be empty.
 
     In `knowledge.md`, whoever wrote it; in beliefs, memories, the diary and on pages of people what
     no pass made of a talk. Locked sections are what it obeys.
@@ -229,7 +230,7 @@ def written(
         said = {*stop_words.words(text)} - {*stop_words.words(f"{title} {view.id}")}
         near = bool(said) and _is_near(hit, runtime, asks=answers is not None)
         if near and (answers is None or answers(f"{title}: {text}")):
-            return title, text
+            return title, text, base.told_at(view.origin)
     return None
 
 

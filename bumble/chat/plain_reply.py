@@ -421,10 +421,15 @@ def _remembered(
         lists=said.score("ask_known") > PERHAPS_ALL,
         answers=answers,
     )
-    if found:
+    book = knowledge.readable(runtime.entity.knowledge)
+    is_drawn = any(section.provenance.model for section in book.sections)
+    kept = memory_answer.written(runtime, heard.session, answers) if is_drawn or not found else None
+    # what a model made of all that was said before it, where nothing newer answers
+    is_newer = kept is not None and kept[2] is not None and all(one.at <= kept[2] for one in found)
+    if found and not is_newer:
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")
-    if kept := memory_answer.written(runtime, heard.session, answers):
+    if kept:
         parts = filter(None, (kept[0], quotes.marked(kept[1], template)))
         return CodeReply(": ".join(parts), "ask_memory")
     surely = asks and (said.has(*ASKS_MEMORY, "ask_world") or heard.is_question)

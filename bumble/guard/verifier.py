@@ -288,7 +288,8 @@ def _only_the_entity_said(evidence: Evidence) -> str:
         if words.folded(one.who) == words.folded(evidence.sources.entity):
             own = _stems([one.text], language)
             only = [stem for stem in told if stem in own and not shares([stem], said)]
-            if sum(told[stem] for stem in only) >= enough:
+            weight = sum(told[stem] for stem in only)
+            if weight >= enough and (only[1:] or weight >= ENTITYS_MOST):  # "erzählte" is no news
                 return ", ".join(whole[stem] for stem in only)
     return ""
 

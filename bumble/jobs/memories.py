@@ -474,6 +474,8 @@ def _episode(
         session = replace(session, appraisals={**session.appraisals, felt[0].id: line})
     weight = episode.weigh(runtime, session, job)
     threshold = runtime.config.memory.episode_significance_threshold
+    if there is not None:  # it is as much as it was, and what tells the same is no less new
+        weight = replace(weight, shares={"before": max(weight.total, there.significance)})
     if weight.total < threshold:
         return None, weight.why_too_little(threshold)
     named = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -16,7 +16,8 @@ from bumble.fallback import due_time, notices, templates
 from bumble.llm.scripted import Reply, ScriptedModel
 from bumble.models.embed.reader import MessageReading
 from bumble.models.tiers import Abilities, Tier
-from bumble.records import beliefs, relationships, reminders, sessions
+from bumble.records import base, beliefs, knowledge, relationships, reminders, sessions
+from bumble.records.base import Provenance
 from bumble.records.sessions import Message, Notice
 from bumble.runtime.runtime import Runtime
 from tests.support import turns
@@ -375,6 +376,19 @@ def test_what_nobody_told_is_said_to_be_unknown(ada: Entity) -> None:
     assert talk.say("what is my shoe size") == (
         "Nothing comes to mind that I can tell you about that."
     )
+
+
+def test_what_a_model_that_writes_knows_goes_before_older_words(ada: Entity) -> None:
+    had, ask = "my locker number is 214", "what is my locker number"
+    talk, _ = told(ada, {had: reading("tell", keep=True), ask: reading("ask_memory")})
+    talk.say(had)
+    later = base.stable_id("msg", NOON + timedelta(days=1), "locker")
+    origin = Provenance("distill", "able", (later,), "owner", ("sam",))
+    book = knowledge.read(ada.knowledge)
+    text = "Sam's locker number is 241."
+    write(ada, knowledge.plan_set(book, "Locker", text, "", by_entity=True, provenance=origin))
+    answer = talk.say(ask)
+    assert "241" in answer and "214" not in answer
 
 
 def test_a_reminder_is_set_and_said_back_with_its_time(ada: Entity) -> None:

@@ -82,7 +82,7 @@ def test_what_was_only_quoted_is_read_by_the_first_model_that_writes(ada: Entity
     (section,) = (one for one in knowledge.read(ada.knowledge).sections if not one.locked)
     assert section.text == "Sam keeps three hens."
     (episode,) = episodes.EPISODE.readable(ada.episodes)
-    assert episode.text == f"# Sam\n\n> {HENS}"
+    assert episode.text == "# Hens\n\nSam keeps three hens.", made.lines
     assert not stretch.check(able).jobs
     assert "quoted" not in ada.state.read_text()
 
