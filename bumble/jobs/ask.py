@@ -329,7 +329,7 @@ def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) ->
         notice = new.get(last.id) or shown.session.notices.get(last.id)
         notice = notice or sessions.Notice(runtime.now(), last.id, keep=True, why="correct")
         if older != last.id and older not in notice.corrects:
-            new[last.id] = replace(notice, corrects=(*notice.corrects, older))
+            new[last.id] = replace(notice, keep=True, corrects=(*notice.corrects, older))
 
     def said(sentences: Iterable[Sentence]) -> list[sessions.Message]:
         labels = [label for one in sentences for label in one.cites]

@@ -191,7 +191,12 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
         cited = shown.cited(_cites(fact.sentences))
         said = [sentence for sentence in fact.sentences if not sentence.inference]
         # what was said later stands: this talk is of before
-        later = [one for one in known if one.told and cited and one.told > cited[-1].at]
+        title = knowledge.key(fact.title)
+        of_it = [
+            *known,
+            *(one for one in shown.known.values() if knowledge.key(one.title) == title),
+        ]
+        later = [one for one in of_it if one.told and cited and one.told > cited[-1].at]
         replaced = [each for each in known if not (each.person or each in later)]
         said = [one for one in said if not any(_gives_way(one, each) for each in later)]
         text = ask.joined(said)
