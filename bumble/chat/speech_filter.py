@@ -16,7 +16,7 @@ from bumble.chat.reply_writer import Turn
 from bumble.chat.speaker import Say
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes
-from bumble.guard import origins
+from bumble.guard import origins, values
 from bumble.llm import actions
 from bumble.llm.protocol import EnoughError
 from bumble.runtime.runtime import Runtime
@@ -162,7 +162,10 @@ class SentenceFilter:
 
 
 class AnswerFilter(SentenceFilter):
-    """Says the first sentences of an answer: no assistant's phrase, nor what was asked."""
+    """Says the first sentences of an answer: no assistant's phrase, nor what was asked.
+
+    No number, either, that nobody gave: "Timo is 14" is made up where somebody asks how old he is.
+    """
 
     def _tell(self, text: str) -> None:
         """Say what a friend may say.
@@ -171,10 +174,21 @@ class AnswerFilter(SentenceFilter):
             EnoughError: If enough was said.
         """
         for sentence in words.sentences(text):
-            if not (quotes.is_in(sentence, self._asked) or self._is_stock(sentence)):
+            is_own = not (quotes.is_in(sentence, self._asked) or self._is_stock(sentence))
+            if is_own and not self._counts(sentence):
                 super()._tell(f" {sentence}" if self.said else sentence)
             if len(words.sentences(self.said)) >= MOST_SENTENCES:
                 raise EnoughError
+
+    def _counts(self, sentence: str) -> bool:
+        """Whether a sentence has a number that nobody gave."""
+        language = words.language(sentence, self._asked)
+        texts = (self._asked, *self._before)
+        given = [one for text in texts for one in values.read(text, language).numbers]
+        return any(
+            one.claimed and not any(one.equals(other) for other in given)
+            for one in values.read(sentence, language).numbers
+        )
 
 
 def _is_of(said: str, sentence: str) -> bool:

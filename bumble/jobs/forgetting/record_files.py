@@ -208,9 +208,12 @@ def _kept_keys(origin: base.Provenance, before: str, after: str) -> Mapping[str,
     changed = [one for one in new if one not in old]
     was = [one for one in old if one not in new]
     pairs = zip((*stays, *was), (*stays, *changed), strict=False)
-    pairs = pairs if len(was) == len(changed) else zip(stays, stays, strict=True)
     said, key = dict(origin.said), companions.sentence_key
-    return {key(two): list(said[key(one)]) for one, two in pairs if key(one) in said}
+    if len(was) == len(changed):
+        return {key(two): list(said[key(one)]) for one, two in pairs if key(one) in said}
+    together = list(dict.fromkeys(name for one in was for name in said.get(key(one), ())))
+    kept = {key(one): list(said[key(one)]) for one in stays if key(one) in said}
+    return kept | {key(one): together for one in changed if together}
 
 
 def forget_portrait(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
