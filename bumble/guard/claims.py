@@ -36,6 +36,7 @@ _MADE = patterns.compile(r"(?:ed|ing|ly|less|ful|ness|s)\Z")  # endings of rare 
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
+_USUAL = 3000  # words of a language, hardly one of which is a first name
 _ENOUGH = 4  # words, which show their language whatever is spoken around them
 _STEM, _NAME = "~", "^"  # mark a stem and what may be a name among the forms of a source
 
@@ -114,8 +115,8 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
 
 
 def _is_thing(sentence: _Sentence) -> bool:
-    """Whether a title begins with a word of a language: "Note de maths"."""
-    return not sentence.ends and words.is_listed(sentence.plain[0], sentence.language)
+    """Whether a title begins with an everyday word: "Note de maths"."""
+    return not sentence.ends and sentence.plain[0] in words.common(sentence.language, _USUAL)
 
 
 def _may_be_first_name(word: str, language: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -76,6 +77,7 @@ first originally initially formerly once zuerst erst anfangs ursprunglich fruher
 abord initialement inicialmente primero inizialmente primeiro eerst aanvankelijk
 """
 FORMERLY = frozenset(_FORMER.split())
+_FROM_TO = (("from", "to"), ("von", "auf"), ("van", "naar"))
 _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
 # Behind "he'd" it is "had", not "would".
 _ENDS = "[^e]ed|[ektv]en|ought|old|one|aid|eard|ade|eft|ost|met|ept|elt"
@@ -301,7 +303,9 @@ def denied(tokens: Sequence[str], language: str) -> tuple[str, ...]:
     for start, token in enumerate(tokens):
         following = tokens[start + 1 : start + 2]
         is_answer = start == 0 and not _MORE.intersection(following)
-        if (language, token) in (("en", "no"), ("fr", "non")) and (
+        if (language, token) == ("fr", "non") and is_answer and "mais" not in tokens:
+            continue  # "non Brioche!!" puts right
+        if (language, token) == ("en", "no") and (
             is_answer or any(map(values.is_value, following))
         ):
             continue  # "no the 10.4 was …", "at no 42"
@@ -344,7 +348,10 @@ def with_question(asked: str, answer: str) -> str:
 
 
 def tells_of_change(tokens: Sequence[str], language: str) -> bool:
-    """Whether a sentence says itself what is not so, or was so before."""
+    """Whether a sentence says itself what is not so, or was so before: "from 12 to 14"."""
+    before = [token for token, value in pairwise(tokens) if values.is_value(value)]
+    if any({*both} <= {*before} for both in _FROM_TO):
+        return True
     return any(
         denies(token, language) or token in FORMERLY or _contrasts(tokens, n)
         for n, token in enumerate(tokens)

@@ -34,9 +34,7 @@ _LEAST, _SHORT = 2, 3  # letters that stay; of a stem whose ending has no more t
 
 
 # Endings that make a name longer by more than a letter: z Adamem, Robertowi, Marille, Zoltannal.
-_CASE = patterns.compile(
-    r"k?(?:i?em|owi|ovi|om|ом|ем|ой|[lst]l[ae]|lta|ss?[at]a|n[ae]k|[lnv][ae]l|ni)"
-)
+_CASE = patterns.compile(r"k?(?:i?em|owi|ovi|om|ом|ем|ой|[lst]l[ae]|lta|ss?[at]a|n[ae]k|v[ae]l)")
 
 
 def bare(word: str) -> str:

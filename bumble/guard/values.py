@@ -132,7 +132,7 @@ _BEFORE_DAYS = (
     "on in before after by am vor nach seit le avant apres el antes il em op den på voor na"
 )
 _BEFORE_DAY = frozenset(_BEFORE_DAYS.split())
-_WEEKENDS = frozenset(["weekend", "week-end", "wochenende", "helgen", "weekendu", "finde"])
+_WEEKENDS = frozenset(["weekend", "week-end", "wochenende", "helgen", "weekendu"])
 _NEAR = 2  # words from a day to the month behind it: "21 de junio"
 _EARLY = 5  # until this hour "today" may be the day before
 _SAME_TIME = Decimal("0.0001")  # days
@@ -743,7 +743,7 @@ def days_of(times: Times, at: datetime, *, vaguely: bool = True) -> set[date]:
             if (today + timedelta(n)).weekday() == weekday
         }
     for first, last in times.offsets:
-        if vaguely or first == last:
+        if vaguely or last - first <= 1:  # "last night" is of two days
             days |= {today + timedelta(n) for n in range(first, last + 1)}
     return days
 

@@ -48,6 +48,12 @@ _ABOUTS = """
 about almost nearly around over under roughly etwa fast rund knapp gut uber mitte anfang ende
 circa ca casi unos presque environ zo'n zon quasi quase bijna ongeveer
 """
+# Verbs of telling, which say nothing that was told, folded.
+_TELLINGS = """
+told tells said says asked asks mentioned erzahlte erzahlt erzahlen sagte fragte berichtete dit
+raconte demande dijo conto pregunto disse perguntou detto raccontato chiesto vertelde zei vroeg
+"""
+_TELLING = frozenset(_TELLINGS.split())
 _ABOUT = frozenset(_ABOUTS.split())
 _NEAR_SHARE, _NEAR_YEARS = Decimal("0.1"), Decimal(9)
 _SHORT_YEAR = 10  # a year of two digits, from which on
@@ -284,12 +290,13 @@ def _only_the_entity_said(evidence: Evidence) -> str:
     shared = _stems((one.text for one in cited), language)
     by_them = sum(weight for stem, weight in told.items() if shares([stem], shared))
     enough = min(ENTITYS_MOST, max(ENTITYS_OWN, by_them * ENTITYS_TIMES))
+    telling = {words.stem(word, language) for word in _TELLING}
     for one in window:
         if words.folded(one.who) == words.folded(evidence.sources.entity):
             own = _stems([one.text], language)
             only = [stem for stem in told if stem in own and not shares([stem], said)]
-            weight = sum(told[stem] for stem in only)
-            if weight >= enough and (only[1:] or weight >= ENTITYS_MOST):  # "erzählte" is no news
+            only = [stem for stem in only if stem not in telling]
+            if sum(told[stem] for stem in only) >= enough:
                 return ", ".join(whole[stem] for stem in only)
     return ""
 
@@ -356,7 +363,9 @@ def _is_of_itself(claim: CitedClaim, sources: ClaimSources) -> bool:
     """
     tokens = clauses.tokens_of(claim.text)
     language = words.language(claim.text, *(one.text for one in sources.window))
-    if language not in _SAY_I and any(label.startswith(OWN) for label in claim.cites):
+    people = {words.folded(part) for name in sources.names for part in name.split()}
+    cites_answer = any(label.startswith(OWN) for label in claim.cites)
+    if cites_answer and language not in _SAY_I and people.isdisjoint(tokens[:1]):
         return True
     rules = form.rules_of(language)
     says_i = rules is not None and not rules.i.isdisjoint(tokens)

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from bumble.body import appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity import changes
-from bumble.errors import UserError
-from bumble.fallback import quotes, sayings
-from bumble.guard import corrections, verifier
+from bumble.errors import RecordInvalidError, UserError
+from bumble.fallback import quotes, sayings, templates
+from bumble.guard import claims, corrections, verifier
 from bumble.jobs import ask, episode, portrait, renaming, scene
 from bumble.jobs.scene import KnownSentence, Scene, StretchJob
 from bumble.recall import belief_strength
@@ -198,7 +198,10 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
         ]
         later = [one for one in of_it if one.told and cited and one.told > cited[-1].at]
         replaced = [each for each in known if not (each.person or each in later)]
-        said = [one for one in said if not any(_gives_way(one, each) for each in later)]
+        is_put_back = any(one in later for one in known)
+        said = [
+            one for one in said if not any(_gives_way(one, each, is_put_back) for each in later)
+        ]
         text = ask.joined(said)
         # named for what is kept of it: a title may be the beginning of what was dropped
         given = fact.title
@@ -216,11 +219,19 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
             )
 
 
-def _gives_way(sentence: ask.Sentence, later: KnownSentence) -> bool:
-    """Whether a sentence gives another value for what was said after it, or says it again."""
+def _gives_way(sentence: ask.Sentence, later: KnownSentence, is_put_back: bool) -> bool:
+    """Whether a sentence gives another value for what was said after it, or says it again.
+
+    Where the model would put that back, whatever is about the same does.
+    """
     at = later.told or datetime.min.replace(tzinfo=UTC)
     like = corrections.replaces(sentence.text, later.text, at, "")
-    return like >= corrections.ENOUGH or portrait.is_told(sentence.text, [later.text])
+    if like >= corrections.ENOUGH or portrait.is_told(sentence.text, [later.text]):
+        return True
+    language = words.language(sentence.text, later.text)
+    names = {words.stem(words.folded(one), language) for one in claims.claims(later.text, language)}
+    shared = words.stems(sentence.text, language) & words.stems(later.text, language)
+    return is_put_back and bool(shared - names or not shared)
 
 
 def _plan_facts(
@@ -466,8 +477,8 @@ def _episode(
 ) -> tuple[episodes.Episode | None, str]:
     """Make the episode of a stretch; None, with the reason, where it matters too little."""
     whole, is_quoted = draft.answer, draft.wording is not None
-    there = _remembered(runtime, episode.id_of(job))
-    if there is not None and (is_quoted or not there.provenance.by.endswith(provenance.BY_FORM)):
+    there = _quotes(runtime, episode.id_of(job))
+    if (is_quoted or there is None) and episodes.EPISODE.locate(runtime.entity, episode.id_of(job)):
         return None, "it is remembered already"
     if is_quoted and not whole.narrative:
         return None, "nothing in it is worth keeping"
@@ -488,6 +499,8 @@ def _episode(
         lines = (quotes.plain(sentence.text) for sentence in whole.narrative)
         named = sayings.named(runtime, draft.wording, "\n".join(lines))
     told, source = telling(shown, whole, named, is_quoted=is_quoted)
+    if there is not None and source == episodes.EXCERPT:
+        return None, "it is remembered already"
     rests = () if source == episodes.EXCERPT else whole.narrative  # an excerpt is of all
     cited = shown.cited(_cites(rests))
     drawn = shown.repeated(told.text)
@@ -515,9 +528,18 @@ def _episode(
     return episode.episode_of(runtime, session, job, weight, told, source, origin, inferences), ""
 
 
-def _remembered(runtime: Runtime, episode_id: str) -> episodes.Episode | None:
+def _quotes(runtime: Runtime, episode_id: str) -> episodes.Episode | None:
+    """Return an episode of quotes alone, which a model's telling may take the place of."""
     there = episodes.EPISODE.locate(runtime.entity, episode_id)
-    return episodes.EPISODE.load(there[0]) if there else None
+    try:
+        lived = episodes.EPISODE.load(there[0]) if there else None
+    except RecordInvalidError:
+        return None
+    if lived is None or not lived.provenance.by.endswith(provenance.BY_FORM):
+        return None
+    between = {templates.load(language).newer for language in templates.languages()}
+    rows = [row for row in lived.text.splitlines() if row.strip() and row not in between]
+    return lived if all(row.startswith(("# ", quotes.MARK)) for row in rows) else None
 
 
 def telling(
@@ -724,11 +746,13 @@ def _plan_episode(runtime: Runtime, lived: episodes.Episode) -> changes.Change |
     there = episodes.EPISODE.locate(runtime.entity, lived.id)
     if not there:
         return episodes.EPISODE.plan_new(lived, why)
-    old = episodes.EPISODE.load(there[0])
-    if not old.provenance.by.endswith(provenance.BY_FORM):
-        return None  # another process was quicker
-    path = runtime.entity.relative(there[0])
-    return replace(changes.write(path, lived.source.text, old.source.text, why), keeps=True)
+    if (old := _quotes(runtime, lived.id)) is None:
+        return None  # another process was quicker, or a hand has been at it
+    origin = {**lived.provenance.meta(), "audience": list(old.provenance.audience) or None}
+    more = {"summary_source": None, "inferences": lived.source.meta.get("inferences")}
+    document = base.with_values(old.source, {**origin, **more}).with_body(lived.source.body)
+    change = base.plan_edit(runtime.entity.relative(there[0]), old.source, document, why)
+    return replace(change, keeps=True) if change else None
 
 
 def _plan_pages(

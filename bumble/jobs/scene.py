@@ -23,6 +23,7 @@ from bumble.body.config import EMOTIONS
 from bumble.entity.config import Config
 from bumble.fallback import sayings
 from bumble.guard import origins
+from bumble.guard.names import inflects
 from bumble.guard.verifier import OWN, ClaimSources, Said, check_prose
 from bumble.jobs import portrait
 from bumble.models.embed import protocol
@@ -40,6 +41,7 @@ NEIGHBOURS = 20  # beliefs looked at for contradictions
 QUERY_TOKENS = 300  # of what was said, to look for what is known of it
 KNOWN_SENTENCES, NEAR_BELIEFS = 32, 12  # that are shown
 BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
+EVERYDAY = 3000  # words of a language, none of which is looked up as a name
 LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
 
 
@@ -75,12 +77,16 @@ class Scene(Struct, frozen=True, dict=True):
         """Whether a text names somebody whom the entity was to forget since."""
         told = stop_words.WORD.findall(text) if self.forgotten else []
         is_small = text.islower()  # whoever writes no capitals writes none of names
+        language = words.language(text) if told else ""
+        usual = stop_words.WORDS | words.common(language, EVERYDAY)
         runs = list[str]()
         for n, word in enumerate(told):
-            if is_small or not word[0].islower():
+            is_usual = words.folded(word) in usual and (is_small or inflects(language))
+            if not is_usual and (is_small or not word[0].islower()):
                 behind = [_GENITIVE.sub("", one) for one in told[n : n + 3]]
                 runs += (" ".join(behind[:size]) for size in (1, 2, 3))
-                runs += (behind[0][:-1], behind[0][:-2], f"{behind[0][:-2]}a", f"{behind[0][:-1]}a")
+                cut = (behind[0][:-1], behind[0][:-2]) if inflects(language) else ()
+                runs += (form for part in cut for form in (part, f"{part}a"))
             if stop_words.is_unspaced(word):
                 runs += (word[at : at + size] for size in (2, 3, 4) for at in range(len(word)))
         return any(one.is_named(name) for name in {*runs} for one in self.forgotten)

@@ -26,7 +26,7 @@ from bumble.entity.changes import Change
 from bumble.errors import AnswerInvalidError
 from bumble.fallback import notices, sayings
 from bumble.jobs import ask, episode, memories, portrait, scene
-from bumble.records import session_files, sessions, state
+from bumble.records import base, session_files, sessions, state
 from bumble.records.base import MappingFile
 from bumble.runtime import body_state, review_queue
 from bumble.runtime.job import Condition, Due, JobPlan, JobResult, Pass, settle, traced, vain
@@ -208,8 +208,8 @@ def run(runtime: Runtime, job: scene.StretchJob, *, allow_shrink: bool = False) 
         return _failed(runtime, job, shown, error)
     parts = memories.EVERYTHING if session.imported is None else {memories.FACTS}
     if job.closed == QUOTED:  # of before: it moves nobody, and no newer portrait gives way to it
-        seen = [one.last_reflection for one in shown.portraits.values() if one.last_reflection]
-        is_older = any(at > job.messages[-1].at for at in seen)
+        drawn_of = (base.told_at(one.provenance) for one in shown.portraits.values())
+        is_older = any(at is not None and at > job.messages[-1].at for at in drawn_of)
         parts -= {memories.FELT, memories.PORTRAITS} if is_older else {memories.FELT}
     off = set() if runtime.config.memory.distillation.enabled else {memories.FACTS}
     made = memories.of(runtime, shown, job, draft, parts - off, allow_shrink=allow_shrink)

@@ -253,7 +253,7 @@ def _memories(
 ) -> list[Block]:
     limit, there = runtime.config.memory.max_recall_results, f" {stop_words.bare(told)} "
     hits = _unasked(runtime, search, book, session.messages[-1].text, kinds.UNASKED, limit)
-    hits = [hit for hit in hits if f" {stop_words.bare(hit.text)} " not in there]
+    hits = [hit for hit in hits if hit.newer or f" {stop_words.bare(hit.text)} " not in there]
     hits = _told_once(runtime, hits, set())
     shown |= {(hit.kind, hit.id) for hit in hits}
     lines = [(hit.trust, f"- {line(runtime, hit, MEMORY_TOKENS, session.people)}") for hit in hits]

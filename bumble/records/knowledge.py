@@ -49,7 +49,9 @@ PATH = "knowledge.md"
 MARKER = "[locked]"
 NARROWED = f"of {PATH} was for everybody, and is only for some now"
 _UNSURE = "\N{OBJECT REPLACEMENT CHARACTER}"  # in the place of what is half merged
-_BEGINS = patterns.compile(r"(?m)^ {0,3}(?:#|<!--|```|~~~|---)")  # a section, or what may hide one
+_BEGINS = patterns.compile(
+    r"(?m)^ {0,3}(?:#|<!--|```|~~~|---|={1,6}\s*$|={8})"
+)  # a section, or what may hide one
 _MARK = patterns.compile(r"\s*\\?\[\s*locked\s*\\?\]\s*", re.IGNORECASE)
 
 

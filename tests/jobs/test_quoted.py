@@ -87,6 +87,17 @@ def test_what_was_only_quoted_is_read_by_the_first_model_that_writes(ada: Entity
     assert "quoted" not in ada.state.read_text()
 
 
+def test_quotes_that_a_hand_has_been_at_give_way_to_nothing(ada: Entity) -> None:
+    settled(ada, Line("Sam", HENS))
+    (path,) = episodes.EPISODE.paths(ada)
+    path.write_text(f"{path.read_text()}\nThe red one is called Dot.\n")
+    asked = claim("Sam keeps three hens.", "m1", rests=[HENS])
+    answer = makes(asked, title="Hens", knowledge=[fact("Hens", asked)])
+    all_of(runtime_of(ada, answer, at=NOON + 2 * OVER), PASS)
+    (episode,) = episodes.EPISODE.readable(ada.episodes)
+    assert episode.text == f"# Sam\n\n> {HENS}\n\nThe red one is called Dot."
+
+
 def test_no_title_says_what_was_denied(ada: Entity) -> None:
     talked(ada, "ses_1", NOON, [Line("Sam", "I am not pregnant, but I bought a kettle.")])
     runtime = runtime_of(ada, Reply("I am pregnant"), at=NOON + OVER)
