@@ -331,19 +331,26 @@ def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) ->
         if older != last.id and older not in notice.corrects:
             new[last.id] = replace(notice, keep=True, corrects=(*notice.corrects, older))
 
+    def gives_way(text: str, to: sessions.Message) -> float:
+        return corrections.replaces(text, to.text, to.at, to.speaker)
+
     def said(sentences: Iterable[Sentence]) -> list[sessions.Message]:
         labels = [label for one in sentences for label in one.cites]
         return [one for one in shown.cited(labels) if one.role == "user"]
 
     for opinion in answer.beliefs:
         if opinion.category == CORRECTION and len(cited := said(opinion.sentences)) > 1:
-            note(cited[-1], cited[0].id)
+            *before, last = cited
+            like = {one.id: gives_way(one.text, last) for one in before}
+            older = max(like, key=lambda name: like[name])
+            if like[older] >= 0:  # else each has another value of something else
+                note(last, older)
     for fact in answer.knowledge:
         for known in (shown.known[label] for label in fact.replaces if label in shown.known):
             for one in said(fact.sentences):  # which gives another value for what was known
-                like = corrections.replaces(known.text, one.text, one.at, one.speaker)
                 is_later = known.told is None or known.told < one.at
-                if known.cites and is_later and like >= corrections.ENOUGH:
+                is_other = gives_way(known.text, one) >= corrections.ENOUGH
+                if known.cites and is_later and is_other:
                     note(one, known.cites[-1])
     return notices.Noticed(new=(*new.values(),))
 

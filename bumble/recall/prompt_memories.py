@@ -130,7 +130,7 @@ def _company(runtime: Runtime, session: sessions.Session, at: datetime) -> list[
     """Say a line of each who is there: of a portrait only what all of them may hear."""
     most = runtime.config.memory.relational.max_context_tokens
     line_tokens = min(COMPANY_TOKENS, most // len(session.people))
-    lines = []
+    lines, told = [], set[str]()
     for person_id in session.people:
         person = people.readable_person(runtime, person_id)
         if person is None:
@@ -138,7 +138,7 @@ def _company(runtime: Runtime, session: sessions.Session, at: datetime) -> list[
             continue
         standing = people.standing(person, at)
         about = _shared(runtime, person, session.people)
-        about = f": {about}" if about else ""
+        told, about = {*told, about}, f": {about}" if about and about not in told else ""
         turns = words.counted(person.interaction_count, "turn")
         text = f"- {person.name} ({standing.stage}, {turns} so far){about}"
         lines.append((person.provenance.trust, tokens.cut(text, max(1, line_tokens - 1))))
