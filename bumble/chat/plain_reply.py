@@ -426,10 +426,13 @@ def _remembered(
     kept = memory_answer.written(runtime, heard.session, answers) if is_drawn or not found else None
     # what a model made of all that was said before it, where nothing newer answers
     is_newer = kept is not None and kept[2] is not None and all(one.at <= kept[2] for one in found)
-    if kept is not None:  # of whom nobody asks it is no answer
-        called = {*stop_words.words(f"{heard.message.text} {heard.who.called} {heard.who.name}")}
-        named = map(words.folded, claims.claims(kept[1], turn.reading.language))
-        is_newer &= {one.removesuffix("'s") for one in named} <= set(map(words.folded, called))
+    if kept is not None and is_newer:  # of whom nobody asks it is no answer
+        asker = (heard.who.id,)
+        named, asked = (
+            {one.id for one in people.named(runtime, text, asker)}
+            for text in (kept[1], heard.message.text)
+        )
+        is_newer = named <= asked
     if found and not is_newer:
         rows = [_quoted(each, heard, template) for each in found]
         return CodeReply("\n".join((template.told, *rows)), "ask_memory")

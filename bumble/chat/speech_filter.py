@@ -16,7 +16,7 @@ from bumble.chat.reply_writer import Turn
 from bumble.chat.speaker import Say
 from bumble.entity import secrets
 from bumble.fallback import notices, quotes
-from bumble.guard import origins, values
+from bumble.guard import claims, origins, values
 from bumble.llm import actions
 from bumble.llm.protocol import EnoughError
 from bumble.runtime.runtime import Runtime
@@ -164,7 +164,7 @@ class SentenceFilter:
 class AnswerFilter(SentenceFilter):
     """Says the first sentences of an answer: no assistant's phrase, nor what was asked.
 
-    No number, either, that nobody gave: "Timo is 14" is made up where somebody asks how old he is.
+    Of whom it names it says no number, either, that nobody gave: "Timo is 14" is made up.
     """
 
     def _tell(self, text: str) -> None:
@@ -181,8 +181,10 @@ class AnswerFilter(SentenceFilter):
                 raise EnoughError
 
     def _counts(self, sentence: str) -> bool:
-        """Whether a sentence has a number that nobody gave."""
+        """Whether a sentence has a number that nobody gave of whom it names."""
         language = words.language(sentence, self._asked)
+        if not claims.claims(sentence, language):
+            return False
         texts = (self._asked, *self._before)
         given = [one for text in texts for one in values.read(text, language).numbers]
         return any(

@@ -36,7 +36,6 @@ _MADE = patterns.compile(r"(?:ed|ing|ly|less|ful|ness|s)\Z")  # endings of rare 
 _NO_NAME = stop_words.WORDS | frozenset(["dr", "mr", "mrs", "ms", "prof", "sr", "sra", "hr", "fr"])
 # A name in another language, and what is made of it, begin alike: Lisbon, Lisboa; Germany, German.
 SHARED_LETTERS = 5
-_USUAL = 3000  # words of a language, hardly one of which is a first name
 _ENOUGH = 4  # words, which show their language whatever is spoken around them
 _STEM, _NAME = "~", "^"  # mark a stem and what may be a name among the forms of a source
 
@@ -62,7 +61,6 @@ class _Sentence(Struct, frozen=True):
     language: str
     unspaced: bool  # whether part of it is in a script without spaces
     titled: bool  # whether it has capitals throughout, as a title may: they show nothing
-    ends: bool  # as a sentence does; a title doesn't
 
 
 def _read(sentence: str, language: str) -> _Sentence:
@@ -74,7 +72,7 @@ def _read(sentence: str, language: str) -> _Sentence:
     is_sentence = sentence.rstrip("\"'”’»)").endswith((".", "!", "?", "…"))
     shown = is_sentence or language == "de" or any(token[0].islower() for token in telling)
     unspaced = stop_words.is_unspaced(sentence)
-    return _Sentence(tokens, plain, language, unspaced, not shown, is_sentence)
+    return _Sentence(tokens, plain, language, unspaced, not shown)
 
 
 def claims(text: str, language: str = "") -> list[str]:
@@ -110,13 +108,8 @@ def _is_name(sentence: _Sentence, n: int) -> bool:
         or _GENITIVE.search(word) is not None
         or sentence.unspaced
         or following in _VERB
-        or (_may_be_first_name(word, sentence.language) and not _is_thing(sentence))
+        or _may_be_first_name(word, sentence.language)
     )
-
-
-def _is_thing(sentence: _Sentence) -> bool:
-    """Whether a title begins with an everyday word: "Note de maths"."""
-    return not sentence.ends and sentence.plain[0] in words.common(sentence.language, _USUAL)
 
 
 def _may_be_first_name(word: str, language: str) -> bool:

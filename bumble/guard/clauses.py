@@ -77,7 +77,14 @@ first originally initially formerly once zuerst erst anfangs ursprunglich fruher
 abord initialement inicialmente primero inizialmente primeiro eerst aanvankelijk
 """
 FORMERLY = frozenset(_FORMER.split())
-_FROM_TO = (("from", "to"), ("von", "auf"), ("van", "naar"))
+_FROM_TO = {
+    "en": frozenset(["from", "to"]),
+    "de": frozenset(["von", "auf"]),
+    "nl": frozenset(["van", "naar"]),
+}
+_CHANGE = frozenset(
+    ["changed", "moved", "switched", "shifted", "raised", "cut", "postponed", "put"]
+)
 _MORE = frozenset(["more", "longer", "mehr", "plus", "mas", "piu", "mais", "meer"])
 # Behind "he'd" it is "had", not "would".
 _ENDS = "[^e]ed|[ektv]en|ought|old|one|aid|eard|ade|eft|ost|met|ept|elt"
@@ -348,9 +355,10 @@ def with_question(asked: str, answer: str) -> str:
 
 
 def tells_of_change(tokens: Sequence[str], language: str) -> bool:
-    """Whether a sentence says itself what is not so, or was so before: "from 12 to 14"."""
-    before = [token for token, value in pairwise(tokens) if values.is_value(value)]
-    if any({*both} <= {*before} for both in _FROM_TO):
+    """Whether a sentence says itself what is not so, or was so: "it was moved from 12 to 14"."""
+    before = {token for token, value in pairwise(tokens) if values.is_value(value)}
+    is_span = language == "en" and _CHANGE.isdisjoint(tokens)  # "open from 9 to 5"
+    if not is_span and _FROM_TO.get(language, before | {""}) <= before:
         return True
     return any(
         denies(token, language) or token in FORMERLY or _contrasts(tokens, n)

@@ -341,9 +341,8 @@ def _corrections(runtime: Runtime, shown: scene.Scene, answer: StretchAnswer) ->
     for opinion in answer.beliefs:
         if opinion.category == CORRECTION and len(cited := said(opinion.sentences)) > 1:
             *before, last = cited
-            like = {one.id: gives_way(one.text, last) for one in before}
-            older = max(like, key=lambda name: like[name])
-            if like[older] >= 0:  # else each has another value of something else
+            like, _, older = max((gives_way(one.text, last), one.at, one.id) for one in before)
+            if like >= 0:  # else each has another value of something else
                 note(last, older)
     for fact in answer.knowledge:
         for known in (shown.known[label] for label in fact.replaces if label in shown.known):

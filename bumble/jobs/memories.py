@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bumble import patterns
 from bumble.body import appraisal
 from bumble.body.config import EMOTIONS
 from bumble.entity import changes
@@ -222,16 +223,22 @@ def _facts(shown: Scene, whole: ask.StretchAnswer) -> Iterator[LearntFact]:
 def _gives_way(sentence: ask.Sentence, later: KnownSentence, is_put_back: bool) -> bool:
     """Whether a sentence gives another value for what was said after it, or says it again.
 
-    Where the model would put that back, whatever is about the same does.
+    Where the model would put that back, what has most of its words does, too; else it has to be of
+    the same people.
     """
+    language = words.language(sentence.text, later.text)
+    named, others = (
+        {words.stem(words.folded(one), language) for one in claims.claims(text, language)}
+        for text in (sentence.text, later.text)
+    )
     at = later.told or datetime.min.replace(tzinfo=UTC)
     like = corrections.replaces(sentence.text, later.text, at, "")
-    if like >= corrections.ENOUGH or portrait.is_told(sentence.text, [later.text]):
-        return True
-    language = words.language(sentence.text, later.text)
-    names = {words.stem(words.folded(one), language) for one in claims.claims(later.text, language)}
-    shared = words.stems(sentence.text, language) & words.stems(later.text, language)
-    return is_put_back and bool(shared - names or not shared)
+    is_one = like >= corrections.ENOUGH or portrait.is_told(sentence.text, [later.text])
+    if not is_put_back:
+        return is_one and named == others
+    rest = words.stems(sentence.text, language) - named
+    shared = rest & words.stems(later.text, language)
+    return is_one or len(rest) <= 1 or 2 * len(shared) > len(rest)
 
 
 def _plan_facts(
@@ -528,6 +535,10 @@ def _episode(
     return episode.episode_of(runtime, session, job, weight, told, source, origin, inferences), ""
 
 
+# Around the words of a quote: who said them, and when.
+_QUOTED = patterns.compile(r"\A[^:“”\"«„]{1,60}[:：] ?[“«„\"「]? ?|[”»“\"」]\Z")
+
+
 def _quotes(runtime: Runtime, episode_id: str) -> episodes.Episode | None:
     """Return an episode of quotes alone, which a model's telling may take the place of."""
     there = episodes.EPISODE.locate(runtime.entity, episode_id)
@@ -539,7 +550,15 @@ def _quotes(runtime: Runtime, episode_id: str) -> episodes.Episode | None:
         return None
     between = {templates.load(language).newer for language in templates.languages()}
     rows = [row for row in lived.text.splitlines() if row.strip() and row not in between]
-    return lived if all(row.startswith(("# ", quotes.MARK)) for row in rows) else None
+    talk = episode.conversation(runtime, lived.session)
+    said = [one.text for one in talk.messages] if talk else []
+
+    def is_quote(row: str) -> bool:
+        parts = _QUOTED.sub("", row.removeprefix(quotes.MARK)).split("…")
+        is_said = any(all(quotes.is_in(part, one) for part in parts) for one in said)
+        return row.startswith(quotes.MARK) and is_said
+
+    return lived if all(row.startswith("# ") or is_quote(row) for row in rows) else None
 
 
 def telling(

@@ -41,7 +41,7 @@ NEIGHBOURS = 20  # beliefs looked at for contradictions
 QUERY_TOKENS = 300  # of what was said, to look for what is known of it
 KNOWN_SENTENCES, NEAR_BELIEFS = 32, 12  # that are shown
 BEFORE_MESSAGES, BEFORE_TOKENS = 2, 80  # what was said just before, each of it
-EVERYDAY = 3000  # words of a language, none of which is looked up as a name
+EVERYDAY = 3000  # words of a language, none of which is a name's form
 LEAST_CHARS = 24_000  # of a stretch that is shown whole, however small the window
 
 
@@ -78,14 +78,15 @@ class Scene(Struct, frozen=True, dict=True):
         told = stop_words.WORD.findall(text) if self.forgotten else []
         is_small = text.islower()  # whoever writes no capitals writes none of names
         language = words.language(text) if told else ""
-        usual = stop_words.WORDS | words.common(language, EVERYDAY)
+        usual = words.common(language, EVERYDAY)
         runs = list[str]()
         for n, word in enumerate(told):
-            is_usual = words.folded(word) in usual and (is_small or inflects(language))
-            if not is_usual and (is_small or not word[0].islower()):
+            plain = words.folded(word)
+            if plain not in stop_words.WORDS and (is_small or not word[0].islower()):
                 behind = [_GENITIVE.sub("", one) for one in told[n : n + 3]]
                 runs += (" ".join(behind[:size]) for size in (1, 2, 3))
-                cut = (behind[0][:-1], behind[0][:-2]) if inflects(language) else ()
+                is_form = inflects(language) and plain not in usual
+                cut = (behind[0][:-1], behind[0][:-2]) if is_form else ()
                 runs += (form for part in cut for form in (part, f"{part}a"))
             if stop_words.is_unspaced(word):
                 runs += (word[at : at + size] for size in (2, 3, 4) for at in range(len(word)))

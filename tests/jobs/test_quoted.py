@@ -87,15 +87,18 @@ def test_what_was_only_quoted_is_read_by_the_first_model_that_writes(ada: Entity
     assert "quoted" not in ada.state.read_text()
 
 
-def test_quotes_that_a_hand_has_been_at_give_way_to_nothing(ada: Entity) -> None:
+@pytest.mark.parametrize(
+    "note", ["\nThe red one is called Dot.\n", "\n> The red one is called Dot.\n"]
+)
+def test_quotes_that_a_hand_has_been_at_give_way_to_nothing(ada: Entity, note: str) -> None:
     settled(ada, Line("Sam", HENS))
     (path,) = episodes.EPISODE.paths(ada)
-    path.write_text(f"{path.read_text()}\nThe red one is called Dot.\n")
+    path.write_text(f"{path.read_text()}{note}")
     asked = claim("Sam keeps three hens.", "m1", rests=[HENS])
     answer = makes(asked, title="Hens", knowledge=[fact("Hens", asked)])
     all_of(runtime_of(ada, answer, at=NOON + 2 * OVER), PASS)
     (episode,) = episodes.EPISODE.readable(ada.episodes)
-    assert episode.text == f"# Sam\n\n> {HENS}\n\nThe red one is called Dot."
+    assert episode.text == f"# Sam\n\n> {HENS}\n{note.rstrip()}"
 
 
 def test_no_title_says_what_was_denied(ada: Entity) -> None:
