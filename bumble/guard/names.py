@@ -86,7 +86,7 @@ def meant(word: str, called: Mapping[str, Iterable[str]]) -> set[str]:
         word: As it was said.
         called: The names of each, by whatever tells them apart.
     """
-    form, far = words.folded(word), dict[str, float]()
+    form, far = words.folded(word), dict[str, int]()
     for one, spellings in called.items():
         for name in map(words.folded, spellings):
             shared = words.shared_start(name, form)

@@ -129,7 +129,7 @@ def in_knowledge(renamings: Sequence[Renaming], book: knowledge.Knowledge) -> kn
             if section.locked or not one.is_of(section.provenance):
                 continue
             text, title = one.reworded(section.text), one.reworded(section.title)
-            origin = knowledge.reworded(section, text)
+            origin = section.provenance.reworded(section.text, text)
             book = knowledge.with_section(
                 book, section.title, text, by_entity=True, provenance=origin
             )

@@ -84,6 +84,25 @@ class Provenance(Struct, frozen=True):
             return Provenance(audience=self.audience)
         return replace(self, sources=tuple(dict.fromkeys(chain.from_iterable(ids))))
 
+    def reworded(self, before: str, after: str) -> Provenance:
+        """Return the same of a text that a program changed here and there, as names are.
+
+        Sentences that stay keep what they rest on, and so do changed ones, in their order; where
+        some became one, or are gone, what is changed rests on all of theirs.
+        """
+        old, new = (words.sentences(words.unwrapped(text)) for text in (before, after))
+        stays = [one for one in old if one in new]
+        was, changed = (
+            [one for one in own if one not in others] for own, others in ((old, new), (new, old))
+        )
+        there, key = dict(self.said), companions.sentence_key
+        rests_on = [there.get(key(one), ()) for one in was]
+        if len(was) != len(changed):
+            rests_on = [tuple(dict.fromkeys(chain.from_iterable(rests_on)))] * len(changed)
+        found = {key(one): there.get(key(one), ()) for one in stays}
+        found |= {key(one): ids for one, ids in zip(changed, rests_on, strict=True)}
+        return replace(self, said=tuple((one, ids) for one, ids in found.items() if ids))
+
 
 BY_HAND = Provenance()
 ORIGIN_KEYS = ("by", "model", "from", "trust", "audience")  # by which a record holds its values

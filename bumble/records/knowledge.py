@@ -520,17 +520,6 @@ def joined(new: base.Provenance, section: KnowledgeSection | None, text: str) ->
     )
 
 
-def reworded(section: KnowledgeSection, text: str) -> base.Provenance:
-    """Return where a section comes from whose sentences say the same in other words, in a text."""
-    origin = section.provenance
-    before, after = (words.sentences(words.unwrapped(one)) for one in (section.text, text))
-    if len(before) != len(after):
-        return structs.replace(origin, said=())
-    new = dict(zip(*(map(companions.sentence_key, one) for one in (before, after)), strict=True))
-    said = tuple((new.get(key, key), ids) for key, ids in origin.said)
-    return structs.replace(origin, said=said)
-
-
 def corrected(old: str, new: str, replaced: Sequence[str] = ()) -> str:
     """Return a section's text with a correction, where the first stood that gives way to it.
 

@@ -29,7 +29,7 @@ from bumble.records import (
 )
 from bumble.records.kind import Kind, RecordView, rewritten
 from bumble.runtime import audiences, review_queue
-from bumble.text import markdown, words
+from bumble.text import markdown
 
 
 def forget_files(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
@@ -196,24 +196,10 @@ def _strip_part(draft: ForgettingDraft, view: RecordView) -> str:
     body = draft.scrub("".join(lines[head:]), near=near)
     above = draft.replace_names("".join(lines[:head]))
     if view.origin.said:  # nobody is to try keys of what is gone
-        said = _kept_keys(view.origin, "".join(lines[head:]), body)
-        above = provenance.with_origin_values(above, {companions.BY_SENTENCE: said})
+        said = view.origin.reworded("".join(lines[head:]), body).meta()
+        kept = {companions.BY_SENTENCE: said.get(companions.BY_SENTENCE)}
+        above = provenance.with_origin_values(above, kept)
     return above + body if body.strip() else ""
-
-
-def _kept_keys(origin: base.Provenance, before: str, after: str) -> Mapping[str, list[str]]:
-    """Return what each sentence that is left rests on; one that names nobody now is the same."""
-    old, new = (words.sentences(words.unwrapped(text)) for text in (before, after))
-    stays = [one for one in old if one in new]
-    changed = [one for one in new if one not in old]
-    was = [one for one in old if one not in new]
-    pairs = zip((*stays, *was), (*stays, *changed), strict=False)
-    said, key = dict(origin.said), companions.sentence_key
-    if len(was) == len(changed):
-        return {key(two): list(said[key(one)]) for one, two in pairs if key(one) in said}
-    together = list(dict.fromkeys(name for one in was for name in said.get(key(one), ())))
-    kept = {key(one): list(said[key(one)]) for one in stays if key(one) in said}
-    return kept | {key(one): together for one in changed if together}
 
 
 def forget_portrait(draft: ForgettingDraft, kind: Kind, path: Path) -> None:
